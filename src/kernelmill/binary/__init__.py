@@ -1,0 +1,1 @@
+"""Facts read from bytes: ELF, offload bundles, code objects, disassembly. Executes nothing."""

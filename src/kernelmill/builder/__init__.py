@@ -1,0 +1,1 @@
+"""Build kernel repositories: toolchains, plans, generated projects, packages."""

@@ -1,0 +1,1 @@
+"""A Hub of your own, for unmodified Hugging Face clients."""

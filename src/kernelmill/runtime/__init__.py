@@ -1,0 +1,1 @@
+"""Find, fetch, check and load kernels."""

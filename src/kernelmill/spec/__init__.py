@@ -1,0 +1,1 @@
+"""Values, file formats and pure rules: no torch, network, environment or disk."""
