@@ -2,8 +2,10 @@
 
 A block's first word says what it is:
 
-``console``  lines after ``$`` are run by bash, in order; every other line must be among the lines printed.
-``python``   is run as a script; a ``text`` block right after it must equal what it printed.
+``console``  lines after ``$`` are run by bash, in order, in one environment; every other line must
+             be among the lines printed.
+``python``   is run as a script in the same environment; a ``text`` block right after it must equal
+             what it printed.
 ``<language> <path>``  is an excerpt: its lines must stand in that file, in order.
 
 In printed lines ``…`` matches anything.
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+STATE = ".exports"
 FENCE = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -42,17 +45,31 @@ def read_blocks(page: Path) -> list[Block]:
     ]
 
 
-def run_page(page: Path, *, folder: Path, root: Path, env: Mapping[str, str]) -> int:
-    """Run every block of ``page`` in ``folder`` and return how many were run or compared."""
+def run_page(
+    page: Path,
+    *,
+    folder: Path,
+    root: Path,
+    env: Mapping[str, str],
+    replace: Mapping[str, str] | None = None,
+) -> int:
+    """Run every block of ``page`` in ``folder`` and return how many were run or compared.
+
+    ``replace`` maps words of the page to others, such as a port number to one that is free.
+    """
     count = 0
+    (folder / STATE).touch()
     printed: str | None = None
-    for block in read_blocks(page):
+    for written in read_blocks(page):
+        block = _replaced(written, replace or {})
         kind, _, path = block.info.partition(" ")
         place = f"{page.name}:{block.line}"
         if kind == "console":
             _run_console(block, place, folder, env)
         elif kind == "python":
-            printed = _run([sys.executable, "-c", block.body], place, folder, env)
+            script = folder / ".block.py"
+            script.write_text(block.body, encoding="utf-8")
+            printed = _run(f"{sys.executable} {script.name}", place, folder, env).stdout
         elif kind == "text" and printed is not None:
             _compare(block.body.splitlines(), printed.splitlines(), place)
         elif path:
@@ -82,7 +99,8 @@ def _commands(body: str) -> Iterator[tuple[str, list[str]]]:
 
 def _run_console(block: Block, place: str, folder: Path, env: Mapping[str, str]) -> None:
     for command, expected in _commands(block.body):
-        printed = _run(["bash", "-euo", "pipefail", "-c", command], place, folder, env)
+        done = _run(command, place, folder, env)
+        printed = done.stdout + done.stderr
         lines = printed.splitlines()
         for line in filter(None, expected):
             assert any(_matches(line, other) for other in lines), (
@@ -90,13 +108,31 @@ def _run_console(block: Block, place: str, folder: Path, env: Mapping[str, str])
             )
 
 
-def _run(command: list[str], place: str, folder: Path, env: Mapping[str, str]) -> str:
+def _run(
+    command: str, place: str, folder: Path, env: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    # Exports last from one command to the next, as in a reader's shell.
+    script = f"source {STATE}\nset -euo pipefail\n{command}\nexport -p > {STATE}\n"
     done = subprocess.run(
-        command, cwd=folder, env=dict(env), capture_output=True, text=True, check=False, timeout=400
+        ["bash", "-c", script],
+        cwd=folder,
+        env=dict(env),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=400,
     )
-    printed = done.stdout + done.stderr
-    assert done.returncode == 0, f"{place}: {command[-1]}\nexit {done.returncode}\n{printed}"
-    return done.stdout if command[0] == sys.executable else printed
+    assert done.returncode == 0, (
+        f"{place}: {command}\nexit {done.returncode}\n{done.stdout}{done.stderr}"
+    )
+    return done
+
+
+def _replaced(block: Block, words: Mapping[str, str]) -> Block:
+    body = block.body
+    for old, new in words.items():
+        body = body.replace(old, new)
+    return Block(info=block.info, body=body, line=block.line)
 
 
 def _compare(expected: list[str], printed: list[str], place: str) -> None:
