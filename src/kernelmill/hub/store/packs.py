@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import zlib
+from contextlib import closing
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final
 
@@ -136,7 +137,8 @@ class OpenPack:
         self._data = memoryview(data)
         self._heap_bytes = len(data) if isinstance(data, bytes) else 0
         parsed = load_pack_index_file(name, io.BytesIO(index), DEFAULT_OBJECT_FORMAT)
-        self._offsets = {bytes(raw): offset for raw, offset, _ in parsed.iterentries()}
+        with closing(parsed):
+            self._offsets = {bytes(raw): offset for raw, offset, _ in parsed.iterentries()}
 
     def __contains__(self, raw: bytes) -> bool:
         return raw in self._offsets
