@@ -60,8 +60,18 @@ def file_line(path: str, content: bytes = b"eA==", encoding: str = "base64") -> 
         ),
         pytest.param(
             HEADER + file_line("a", LONG + b"!AAA"),
-            "line 2: a long line must hold one base64 'content'",
+            "line 2: 'content' is not valid base64",
             id="long-letters",
+        ),
+        pytest.param(
+            HEADER + b'{"key":"file","value":{"content":"%s\\"' % LONG,
+            "line 2: 'content' is not valid base64",
+            id="long-escape",
+        ),
+        pytest.param(
+            HEADER + b'{"key":"file","value":{"path":"%s"}}' % LONG,
+            "line 2: a long line must hold one base64 'content'",
+            id="long-path",
         ),
         pytest.param(
             HEADER + file_line("a", LONG, "utf-8"),

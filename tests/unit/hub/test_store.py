@@ -245,7 +245,7 @@ def apply(model: dict[str, str], step: Step, content: str) -> bool:
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(steps=STEPS)
 def test_editor_agrees_with_a_dictionary_of_paths(hub: Hub, steps: list[Step]) -> None:

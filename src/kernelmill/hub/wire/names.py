@@ -10,7 +10,7 @@ from kernelmill.hub.errors import InvalidRequest
 
 NAME: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9_])?")
 RESERVED: Final = frozenset(
-    {"api", "kernels", "models", "datasets", "spaces", "static", "health", "new", "settings"}
+    {"api", "kernels", "models", "datasets", "spaces", "resolve", "static", "health", "new"}
 )
 COMMIT_ID: Final = re.compile(r"[0-9a-f]{40}")
 SHORT_ID: Final = re.compile(r"[0-9a-f]{5,40}")
