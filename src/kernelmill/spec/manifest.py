@@ -19,7 +19,7 @@ from kernelmill.spec.editions.model import (
     TorchNoarch,
     TvmFfi,
 )
-from kernelmill.spec.errors import InputError, KernelError, ManifestError
+from kernelmill.spec.errors import InputError, ManifestError
 from kernelmill.spec.reader import Faults, Place, Table
 from kernelmill.spec.toml_lines import key_lines
 
@@ -60,14 +60,10 @@ def parse(content: str, *, where: str = "build.toml") -> Manifest:
     _check_edition(document, faults)
     manifest = v5.read(root) if not faults.found else None
     if manifest is None or faults.found:
-        found = tuple(sorted(faults.found, key=_line))
-        raise ManifestError(f"{len(found)} mistakes in {where}", where=where, faults=found)
+        count = len(faults.found)
+        problem = f"{count} mistake{'s' if count > 1 else ''} in {where}"
+        raise ManifestError(problem, where=where, faults=faults.found)
     return manifest
-
-
-def _line(fault: KernelError) -> int:
-    match = re.search(r":(\d+) ", f"{fault.where} ")
-    return int(match[1]) if match else 0
 
 
 def _load(content: str, where: str) -> Mapping[str, object]:
