@@ -340,17 +340,9 @@ def _version_range(item: Table) -> tuple[tuple[int, int] | None, tuple[int, int]
 
 
 def _kernel_depends(item: Table) -> tuple[KernelDependency, ...]:
-    depends: tuple[KernelDependency, ...] = item.optional(
-        "kernel-depends", each(kernel_dependency), default=()
-    )
-    seen: set[RepoId] = set()
-    for it in depends:
-        if it.repo_id in seen:
-            place = item.place.item("kernel-depends")
-            problem = f"kernel {str(it.repo_id)!r} is listed twice, with different versions"
-            place.faults.add(place.path, problem, "keep one of them")
-        seen.add(it.repo_id)
-    return depends
+    # Two versions of one kernel would be two answers to one get_kernel_dep().
+    depends = each(kernel_dependency, key=lambda it: it.repo_id)
+    return item.optional("kernel-depends", depends, default=())
 
 
 def _include(item: Table) -> tuple[str, ...]:
