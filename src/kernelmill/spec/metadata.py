@@ -26,7 +26,6 @@ from kernelmill.spec.reader import (
     each,
     natural,
     or_null,
-    parsed,
     table,
     text,
 )
@@ -186,7 +185,7 @@ def _read(root: Table, assumed: tuple[str, ...]) -> Metadata:
         source=root.optional("source", or_null(text), default=None),
         python_depends=root.required("python-depends", each(text), stand_in=()),
         kernel_depends=root.optional("kernel-depends", each(kernel_dependency), default=()),
-        backend=backend.required("type", parsed(Backend.parse), stand_in=Backend.CPU),
+        backend=backend.required("type", choice("backend", tuple(Backend)), stand_in=Backend.CPU),
         archs=backend.optional("archs", or_null(each(text)), default=None),
         digest=root.optional("digest", or_null(_digest), default=None),
         provenance=root.optional("provenance", or_null(_provenance), default=None),

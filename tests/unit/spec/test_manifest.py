@@ -607,7 +607,7 @@ def test_path_is_a_duplicate_when_only_spelt_otherwise() -> None:
     )
 
 
-@pytest.mark.parametrize("depth", [*range(1, 400, 57), *range(400, 520, 3)])
+@pytest.mark.parametrize("depth", [1, 7, 100, 300, *range(445, 490, 4), 1000])
 @pytest.mark.parametrize("nest", [("[", "]"), ("{ a = ", "}")], ids=["array", "table"])
 def test_nesting_gives_faults_whatever_its_depth(depth: int, nest: tuple[str, str]) -> None:
     # Somewhere in this range the parsers' recursion ends: each in another place.

@@ -80,6 +80,7 @@ _BACKEND_KEYS: Final[Mapping[Backend, tuple[str, ...]]] = {
 }
 _KERNEL_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
 
+_BACKEND: Final = choice("backend", tuple(Backend))
 _VERSION: Final[Convert[tuple[int, int] | None]] = parsed(parse_major_minor)
 
 
@@ -102,7 +103,7 @@ def _general(item: Table) -> General:
         upstream=item.optional("upstream", or_null(git_url), default=None),
         source=item.optional("source", or_null(git_url), default=None),
         backends=item.required(
-            "backends", filled(each(parsed(Backend.parse))), stand_in=(), hint=_BACKENDS_HINT
+            "backends", filled(each(_BACKEND)), stand_in=(), hint=_BACKENDS_HINT
         ),
         python_depends=item.optional("python-depends", each(python_depend(None)), default=()),
         kernel_depends=_kernel_depends(item),
@@ -316,7 +317,7 @@ def _foreign_keys(backend: Backend | None) -> dict[str, str]:
 
 
 def _kernel_backend(value: object, place: Place) -> Backend | None:
-    backend = parsed(Backend.parse)(value, place)
+    backend = _BACKEND(value, place)
     if backend not in _KERNEL_BACKENDS:
         hint = f"allowed: {', '.join(_KERNEL_BACKENDS)}"
         raise place.fail(f"no kernels are compiled for {backend.value!r}", hint)
