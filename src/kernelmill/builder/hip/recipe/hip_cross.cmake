@@ -157,6 +157,9 @@ function(hip_cross_sources target)
   foreach(source IN LISTS arg_SOURCES)
     _hip_cross_source(${target} "${source}")
   endforeach()
+  # For the target's other sources, which the host's compiler takes.
+  target_include_directories(${target} SYSTEM PRIVATE "${HIP_CROSS_HEADERS}")
+  target_compile_definitions(${target} PRIVATE __HIP_PLATFORM_AMD__=1 USE_ROCM=1)
   _hip_cross_link_runtime(${target})
 endfunction()
 
