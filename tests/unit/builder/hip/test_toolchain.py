@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from kernelmill.builder.hip.errors import HipToolchainError
+from kernelmill.builder.hip.errors import HipToolchainError, UnsupportedArchError
 from kernelmill.builder.hip.toolchain import (
     HipToolchain,
     Place,
@@ -79,6 +81,19 @@ def test_require_lists_what_was_tried_when_nothing_works() -> None:
         "  hint: pip install 'kernelmill[builder]' (brings ziglang), or install a ROCm SDK"
     )
     assert caught.value.exit_code == 3
+
+
+def test_later_compiler_is_chosen_when_only_it_can_target_the_arch() -> None:
+    older = replace(ZIG, kind="clang", archs=("gfx942",))
+    trials = [trial(older), trial(ZIG)]
+    assert choose(trials, ["gfx942"]) is older
+    assert choose(trials, ["gfx942", "gfx950"]) is ZIG
+    assert require(trials, ["gfx950"]) is ZIG
+
+
+def test_require_names_the_arch_when_no_compiler_can_target_it() -> None:
+    with pytest.raises(UnsupportedArchError, match=r"build\.toml:9: 'gfx9999' is not an arch"):
+        require([trial(ZIG)], ["gfx9999"], where="build.toml:9")
 
 
 def test_archs_are_accepted_when_they_carry_features() -> None:
