@@ -45,7 +45,7 @@ class LoadedKernel:
 
 
 _loaded: dict[Path, LoadedKernel] = {}
-# One lock per kernel, re-entrant: a kernel may load others, or ask for itself, while it is imported.
+# One lock per kernel, re-entrant: a kernel that is being imported may ask for itself.
 _locks: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)
 _locks_guard = threading.Lock()
 

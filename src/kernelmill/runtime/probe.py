@@ -10,7 +10,7 @@ import os
 import platform
 import sys
 import sysconfig
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from kernelmill.spec.backend import Backend, normalise_gfx
 from kernelmill.spec.errors import HostError, InvalidName, InvalidVersion
@@ -65,12 +65,12 @@ def import_torch() -> ModuleType | None:
     return torch
 
 
-def release_of(torch: Any) -> Release:
+def release_of(torch: ModuleType) -> Release:
     """Return torch's version."""
     return parse_release(str(torch.__version__), what="torch")
 
 
-def cxx11_abi_of(torch: Any) -> bool | None:
+def cxx11_abi_of(torch: ModuleType) -> bool | None:
     """Return which C++ string ABI torch was compiled with; None where there is only one."""
     compiled_with = getattr(torch, "compiled_with_cxx11_abi", None)
     if sys.platform != "linux" or compiled_with is None:
@@ -78,28 +78,35 @@ def cxx11_abi_of(torch: Any) -> bool | None:
     return bool(compiled_with())
 
 
-def backend_of(torch: Any) -> tuple[Backend, tuple[int, int] | None]:
+def backend_of(torch: ModuleType) -> tuple[Backend, tuple[int, int] | None]:
     """Return what torch was built for, in the order of Hugging Face's ``kernels``.
 
     A missing attribute means "not this backend": torch has gained them over the years.
     """
     version = getattr(torch, "version", None)
     backends = getattr(torch, "backends", None)
-    if hasattr(backends, "tpu"):
-        return Backend.TPU, None
-    if hasattr(torch, "neuron"):
-        return Backend.NEURON, None
-    if cuda := getattr(version, "cuda", None):
-        return Backend.CUDA, _major_minor(cuda, "CUDA")
-    if hip := getattr(version, "hip", None):
-        return Backend.ROCM, _major_minor(hip, "ROCm")
     mps = getattr(backends, "mps", None)
-    if mps is not None and mps.is_available():
-        return Backend.METAL, None
-    if xpu := getattr(version, "xpu", None):
-        # Such as "20250301": year, then release of the year in one digit after a zero.
-        return Backend.XPU, (int(xpu[:4]), int(xpu[5]))
+    found: tuple[tuple[Backend, str | bool | None], ...] = (
+        (Backend.TPU, hasattr(backends, "tpu")),
+        (Backend.NEURON, hasattr(torch, "neuron")),
+        (Backend.CUDA, getattr(version, "cuda", None)),
+        (Backend.ROCM, getattr(version, "hip", None)),
+        (Backend.METAL, mps is not None and mps.is_available()),
+        (Backend.XPU, getattr(version, "xpu", None)),
+    )
+    for backend, answer in found:
+        if isinstance(answer, str) and answer:
+            return backend, _runtime_version(backend, answer)
+        if answer:
+            return backend, None
     return Backend.CPU, None
+
+
+def _runtime_version(backend: Backend, text: str) -> tuple[int, int]:
+    if backend is Backend.XPU:
+        # Such as "20250301": the year, then its release in one digit after a zero.
+        return int(text[:4]), int(text[5])
+    return _major_minor(text, backend.value)
 
 
 def probe_devices(backend: Backend) -> tuple[Device, ...]:
@@ -119,10 +126,11 @@ def probe_devices(backend: Backend) -> tuple[Device, ...]:
     return tuple(device_of(each, backend) for each in properties)
 
 
-def device_of(properties: Any, backend: Backend) -> Device:
+def device_of(properties: object, backend: Backend) -> Device:
     """Return one device from what torch says of it."""
     if backend is Backend.CUDA:
-        return Device(arch=f"{properties.major}.{properties.minor}")
+        capability = (getattr(properties, "major", 0), getattr(properties, "minor", 0))
+        return Device(arch="{}.{}".format(*capability))
     text = str(getattr(properties, "gcnArchName", ""))
     try:
         return Device(arch=normalise_gfx(text))

@@ -1,4 +1,7 @@
-"""What loading needs from a Hub, as a protocol. ``remote`` speaks HTTP, ``cached`` needs no network."""
+"""What loading needs from a Hub, as a protocol.
+
+``remote`` speaks it over HTTP, ``cached`` from what is remembered.
+"""
 
 from __future__ import annotations
 

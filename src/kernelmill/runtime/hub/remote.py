@@ -55,7 +55,9 @@ class RemoteHub:
             endpoint=endpoint,
             library_name="kernels",
             library_version=API_VERSION,
-            user_agent=dict(user_agent) if isinstance(user_agent, dict) else user_agent,
+            user_agent=user_agent
+            if user_agent is None or isinstance(user_agent, str)
+            else dict(user_agent),
         )
 
     @property

@@ -1,0 +1,91 @@
+"""Which build of a kernel to load: every entry point asks here, so that they all agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kernelmill.runtime.revisions import Choice, choose_revision
+from kernelmill.spec.errors import InvalidVariant
+from kernelmill.spec.resolve import Resolution, no_variant, resolve
+from kernelmill.spec.variant import parse_variant
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kernelmill.runtime.hub import Hub
+    from kernelmill.spec.host import Host
+    from kernelmill.spec.names import RepoId
+
+BUILD_FOLDER: Final = "build"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """A commit of a repository and what was decided about each of its builds."""
+
+    repo: RepoId
+    choice: Choice
+    resolution: Resolution
+
+    def require_variant(self, host: Host) -> str:
+        """Return the folder name of the chosen build.
+
+        Raises:
+            NoVariant: none fits ``host``; says why not, one by one.
+        """
+        if self.resolution.chosen is None:
+            raise no_variant(
+                self.resolution, repo=str(self.repo), revision=self.choice.name, host=host
+            )
+        return str(self.resolution.chosen)
+
+
+def select_build(
+    hub: Hub,
+    host: Host,
+    repo: RepoId,
+    *,
+    version: int | None = None,
+    revision: str | None = None,
+) -> Selection:
+    """Choose the commit that is asked for, and the best of its builds for ``host``."""
+    choice = choose_revision(hub, repo, version=version, revision=revision)
+    folders = hub.fetch_folders(repo, choice.commit, BUILD_FOLDER)
+    return Selection(repo=repo, choice=choice, resolution=resolve(folders, host))
+
+
+def select_local(path: Path, host: Host) -> Path:
+    """Return the folder of the best build for ``host`` under ``path``.
+
+    Builds are looked for in ``path``, then in ``path/build``; ``path`` may also be one build.
+
+    Raises:
+        NoVariant: none fits; says why not, one by one.
+    """
+    resolution = None
+    for folder in (path, path / BUILD_FOLDER):
+        here = resolve(_folder_names(folder), host)
+        if here.chosen is not None:
+            return folder / str(here.chosen)
+        if resolution is None or here.trace or (here.skipped and folder.name == BUILD_FOLDER):
+            resolution = here
+    if (path / "metadata.json").is_file() and not _is_variant_name(path.resolve().name):
+        return path
+    if (path / "metadata.json").is_file():
+        resolution = resolve([path.resolve().name], host)
+        if resolution.chosen is not None:
+            return path
+    raise no_variant(resolution or resolve((), host), repo=str(path), revision="", host=host)
+
+
+def _folder_names(folder: Path) -> list[str]:
+    return [each.name for each in folder.iterdir() if each.is_dir()] if folder.is_dir() else []
+
+
+def _is_variant_name(name: str) -> bool:
+    try:
+        parse_variant(name)
+    except InvalidVariant:
+        return False
+    return True
