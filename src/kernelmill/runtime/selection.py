@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.revisions import Choice, choose_revision
-from kernelmill.spec.errors import InvalidVariant
+from kernelmill.spec.errors import InvalidVariant, NoVariant
 from kernelmill.spec.resolve import Resolution, no_variant, resolve
 from kernelmill.spec.variant import parse_variant
 
@@ -58,29 +58,34 @@ def select_build(
 def select_local(path: Path, host: Host) -> Path:
     """Return the folder of the best build for ``host`` under ``path``.
 
-    Builds are looked for in ``path``, then in ``path/build``; ``path`` may also be one build.
+    ``path`` is a folder of builds, a kernel's repository with such a folder in it, or one build.
 
     Raises:
         NoVariant: none fits; says why not, one by one.
     """
-    resolution = None
-    for folder in (path, path / BUILD_FOLDER):
-        here = resolve(_folder_names(folder), host)
-        if here.chosen is not None:
-            return folder / str(here.chosen)
-        if resolution is None or here.trace or (here.skipped and folder.name == BUILD_FOLDER):
-            resolution = here
-    if (path / "metadata.json").is_file() and not _is_variant_name(path.resolve().name):
-        return path
-    if (path / "metadata.json").is_file():
-        resolution = resolve([path.resolve().name], host)
-        if resolution.chosen is not None:
-            return path
-    raise no_variant(resolution or resolve((), host), repo=str(path), revision="", host=host)
+    if not path.is_dir():
+        raise NoVariant(
+            f"there is no folder '{path}'", hint="give the folder of a kernel, or of its builds"
+        )
+    is_build = (path / "metadata.json").is_file()
+    name = path.resolve().name
+    if is_build and not _is_variant_name(name):
+        return path  # a build under another name, such as Nix gives: there is nothing to compare
+    folder = path.resolve().parent if is_build else _builds_folder(path)
+    resolution = resolve([name] if is_build else _folder_names(folder), host)
+    if resolution.chosen is None:
+        raise no_variant(resolution, repo=str(path), revision="", host=host)
+    return folder / str(resolution.chosen)
+
+
+def _builds_folder(path: Path) -> Path:
+    builds = path / BUILD_FOLDER
+    holds_builds = any(map(_is_variant_name, _folder_names(path)))
+    return path if holds_builds or not builds.is_dir() else builds
 
 
 def _folder_names(folder: Path) -> list[str]:
-    return [each.name for each in folder.iterdir() if each.is_dir()] if folder.is_dir() else []
+    return sorted(each.name for each in folder.iterdir() if each.is_dir())
 
 
 def _is_variant_name(name: str) -> bool:
