@@ -80,7 +80,9 @@ def select_local(path: Path, host: Host) -> Path:
 
 def _builds_folder(path: Path) -> Path:
     builds = path / BUILD_FOLDER
-    holds_builds = any(map(_is_variant_name, _folder_names(path)))
+    # NOTE: `torch-ext`, which every kernel's repository holds, is named like a build.
+    named = filter(_is_variant_name, _folder_names(path))
+    holds_builds = any((path / name / "metadata.json").is_file() for name in named)
     return path if holds_builds or not builds.is_dir() else builds
 
 
