@@ -71,14 +71,15 @@ def select_local(path: Path, host: Host) -> Path:
     name = path.resolve().name
     if is_build and not _is_variant_name(name):
         return path  # a build under another name, such as Nix gives: there is nothing to compare
-    folder = path.resolve().parent if is_build else _builds_folder(path)
+    folder = path.resolve().parent if is_build else builds_folder(path)
     resolution = resolve([name] if is_build else _folder_names(folder), host)
     if resolution.chosen is None:
         raise no_variant(resolution, repo=str(path), revision="", host=host)
     return folder / str(resolution.chosen)
 
 
-def _builds_folder(path: Path) -> Path:
+def builds_folder(path: Path) -> Path:
+    """Return the folder that holds the builds of the kernel at ``path``."""
     builds = path / BUILD_FOLDER
     # NOTE: `torch-ext`, which every kernel's repository holds, is named like a build.
     named = filter(_is_variant_name, _folder_names(path))

@@ -15,7 +15,7 @@ from kernelmill.runtime.fetch import fetch_metadata, fetch_variant
 from kernelmill.runtime.hub.cached import CachedHub
 from kernelmill.runtime.load import RepoInfo, load_variant, read_metadata
 from kernelmill.runtime.probe import probe_devices, probe_host
-from kernelmill.runtime.selection import Selection, select_build, select_local
+from kernelmill.runtime.selection import BUILD_FOLDER, Selection, select_build, select_local
 from kernelmill.runtime.settings import read_settings
 from kernelmill.runtime.trust import Trust, ensure_trusted
 from kernelmill.spec.backend import Backend
@@ -88,6 +88,11 @@ class Session:
         return fetch_variant(
             self.hub, self.cache, selection.repo, commit=selection.choice.commit, variant=variant
         )
+
+    def folder_of(self, selection: Selection, variant: str) -> Path:
+        """Return where a build is, or would be, in the cache."""
+        snapshot = self.cache.snapshot(selection.repo, selection.choice.commit)
+        return snapshot / BUILD_FOLDER / variant
 
     def load(self, selection: Selection, *, check_arch: bool = True) -> ModuleType:
         """Check, fetch and import what was selected."""

@@ -1,0 +1,99 @@
+"""Uploads over HTTP, through huggingface_hub. Importing this module is what costs: do it late."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, RepoFile
+from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
+
+from kernelmill.runtime.hub.remote import translated_errors
+from kernelmill.runtime.settings import API_VERSION
+from kernelmill.spec.errors import HubError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from kernelmill.spec.names import RepoId
+    from kernelmill.spec.publication import RepoType
+
+
+class RemotePublisher:
+    """A Hub that takes uploads over HTTP."""
+
+    def __init__(self, endpoint: str) -> None:
+        self.endpoint = endpoint
+        self._api = HfApi(endpoint=endpoint, library_name="kernels", library_version=API_VERSION)
+
+    def ensure_repo(self, repo: RepoId, repo_type: RepoType, *, is_private: bool) -> None:
+        """Create the repository unless it exists."""
+        with translated_errors(self.endpoint, repo=repo):
+            # None leaves the Hub's default, and the visibility of a repository that exists.
+            self._api.create_repo(
+                str(repo), repo_type=repo_type, private=is_private or None, exist_ok=True
+            )
+
+    def fetch_branches(self, repo: RepoId, repo_type: RepoType) -> Mapping[str, str]:
+        """Return the branches: name -> commit."""
+        with translated_errors(self.endpoint, repo=repo):
+            refs = self._api.list_repo_refs(str(repo), repo_type=repo_type)
+        return {ref.name: ref.target_commit for ref in refs.branches}
+
+    def create_branch(self, repo: RepoId, repo_type: RepoType, branch: str) -> None:
+        """Create a branch that starts where ``main`` is."""
+        with translated_errors(self.endpoint, repo=repo):
+            self._api.create_branch(str(repo), branch=branch, repo_type=repo_type, exist_ok=True)
+
+    def fetch_paths(
+        self, repo: RepoId, repo_type: RepoType, commit: str, folder: str
+    ) -> tuple[str, ...]:
+        """Return the paths of the files below ``folder``; none when there is no such folder."""
+        with translated_errors(self.endpoint, repo=repo, revision=commit):
+            try:
+                entries = list(
+                    self._api.list_repo_tree(
+                        str(repo), folder, recursive=True, revision=commit, repo_type=repo_type
+                    )
+                )
+            except EntryNotFoundError:
+                return ()
+        return tuple(entry.path for entry in entries if isinstance(entry, RepoFile))
+
+    def commit(
+        self,
+        repo: RepoId,
+        repo_type: RepoType,
+        branch: str,
+        *,
+        parent: str,
+        additions: Mapping[str, Path],
+        deletions: Sequence[str],
+        message: str,
+    ) -> str:
+        """Make one commit on top of ``parent``, and return the branch's commit afterwards."""
+        operations = [
+            *(
+                CommitOperationAdd(path_in_repo=target, path_or_fileobj=source)
+                for target, source in sorted(additions.items())
+            ),
+            *(CommitOperationDelete(path_in_repo=path, is_folder=False) for path in deletions),
+        ]
+        with translated_errors(self.endpoint, repo=repo, revision=branch):
+            try:
+                return self._api.create_commit(
+                    str(repo),
+                    operations,
+                    commit_message=message,
+                    repo_type=repo_type,
+                    revision=branch,
+                    parent_commit=parent,
+                ).oid
+            except HfHubHTTPError as error:
+                if error.response.status_code in {409, 412}:
+                    raise HubError(
+                        f"'{branch}' of '{repo}' changed during the upload",
+                        where=self.endpoint,
+                        hint="somebody else uploads, too: run the command again",
+                    ) from error
+                raise
