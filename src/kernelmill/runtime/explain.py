@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelmill.runtime.trust import check_trust
 from kernelmill.spec.names import RepoId
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kernelmill.runtime.revisions import Choice
     from kernelmill.runtime.session import Session
     from kernelmill.spec.host import Host

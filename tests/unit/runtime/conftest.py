@@ -4,6 +4,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.unit.runtime.kernel_files import MemoryHub, unload_kernels
 
 from kernelmill.runtime import session
 from kernelmill.runtime.cache import Cache
@@ -11,7 +12,6 @@ from kernelmill.runtime.session import Session
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.host import Host
 from kernelmill.spec.version import parse_release
-from tests.unit.runtime.kernel_files import MemoryHub, unload_kernels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,11 +7,11 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.unit.runtime.kernel_files import kernel_files, write_files
 
 from kernelmill.runtime.errors import KernelClash
 from kernelmill.runtime.load import get_loaded_kernels, load_variant
 from kernelmill.spec.errors import DigestMismatch, MetadataError
-from tests.unit.runtime.kernel_files import kernel_files, write_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -201,7 +201,7 @@ def test_later_import_is_refused_when_the_file_changed_since_the_check(build: Pa
 
 
 def test_import_of_an_unknown_submodule_fails_as_usual(build: Path) -> None:
-    with pytest.raises(ModuleNotFoundError, match="No module named '_toy_cpu_.*nothing'"):
+    with pytest.raises(ModuleNotFoundError, match=r"No module named '_toy_cpu_.*nothing'"):
         importlib.import_module(f"{load(build).__name__}.nothing")
 
 
@@ -293,5 +293,5 @@ def test_load_finds_the_module_in_a_folder_of_its_name(tmp_path: Path) -> None:
 def test_load_says_so_when_there_is_no_module(tmp_path: Path) -> None:
     files = kernel_files(has_digest=False)
     del files["__init__.py"]
-    with pytest.raises(FileNotFoundError, match="No kernel module found at: `.*torch-cpu`"):
+    with pytest.raises(FileNotFoundError, match=r"No kernel module found at: `.*torch-cpu`"):
         load(write_files(tmp_path / "build" / "torch-cpu", files))

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.unit.runtime.kernel_files import MemoryHub, kernel_files, unload_kernels, write_files
 
 import kernels
 from kernelmill.runtime import session
@@ -25,7 +26,6 @@ from kernelmill.spec.backend import Backend
 from kernelmill.spec.errors import DigestMismatch, HubError, InputError, MetadataError, NoVariant
 from kernelmill.spec.host import Device
 from kernelmill.spec.names import RepoId
-from tests.unit.runtime.kernel_files import MemoryHub, kernel_files, unload_kernels, write_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,7 +108,7 @@ def test_get_kernel_never_substitutes_a_version(toy: MemoryHub) -> None:
 
 
 def test_get_kernel_refuses_both_a_version_and_a_revision(toy: MemoryHub) -> None:
-    with pytest.raises(ValueError, match="Only one of `revision` or `version` must be specified."):
+    with pytest.raises(ValueError, match=r"Only one of `revision` or `version` must be specified."):
         kernels.get_kernel(TOY, version=1, revision="main")
 
 
@@ -214,7 +214,7 @@ def test_metadata_is_checked_before_the_other_files_are_fetched(toy: MemoryHub) 
     build = kernel_files()
     build["metadata.json"] = b"{"
     toy.publish(TOY, "v3", {"torch-cpu": build})
-    with pytest.raises(MetadataError, match="metadata.json: not valid JSON"):
+    with pytest.raises(MetadataError, match=r"metadata.json: not valid JSON"):
         kernels.get_kernel(TOY, version=3)
     downloads = [call for call in toy.calls if call.startswith("download")]
     assert downloads == ["download build/torch-cpu/metadata.json"]
@@ -222,7 +222,7 @@ def test_metadata_is_checked_before_the_other_files_are_fetched(toy: MemoryHub) 
 
 def test_get_kernel_says_so_when_a_build_has_no_metadata(toy: MemoryHub) -> None:
     toy.publish(TOY, "v3", {"torch-cpu": {"__init__.py": b""}})
-    with pytest.raises(MetadataError, match="build/torch-cpu holds no metadata.json"):
+    with pytest.raises(MetadataError, match=r"build/torch-cpu holds no metadata.json"):
         kernels.get_kernel(TOY, version=3)
 
 
@@ -278,7 +278,7 @@ def test_changed_file_in_the_cache_is_refused(toy: MemoryHub, loader: Session) -
     selection = loader.select(TOY, version=1)
     folder = loader.install(selection, "torch-cpu")
     (folder / "__init__.py").resolve().write_bytes(b"VALUE = 'evil'")
-    with pytest.raises(DigestMismatch, match="File hash mismatch for __init__.py"):
+    with pytest.raises(DigestMismatch, match=r"File hash mismatch for __init__.py"):
         kernels.get_kernel(TOY, version=1)
 
 
@@ -290,7 +290,7 @@ def test_offline_loads_by_version_and_commit_what_was_loaded_online(
     toy.publish(TOY, "v1", {"torch-cpu": kernel_files(value="moved")})
     toy.calls.clear()
     for wanted in ({"version": 1}, {"revision": "v1"}, {"revision": commit}, {}):
-        selection = offline.select(TOY, **wanted)  # type: ignore[arg-type]
+        selection = offline.select(TOY, **wanted)
         assert offline.load(selection) is module
     assert toy.calls == []
     assert "Skipping publisher trust check for 'acme/toy'" in caplog.text
@@ -311,7 +311,7 @@ def test_offline_refuses_a_build_that_is_not_whole(toy: MemoryHub, offline: Sess
     selection = offline.select(TOY, version=1)
     (offline.install(selection, "torch-cpu") / "__init__.py").unlink()
     unload_kernels()
-    with pytest.raises(DigestMismatch, match="Missing file: __init__.py"):
+    with pytest.raises(DigestMismatch, match=r"Missing file: __init__.py"):
         offline.load(selection)
 
 
@@ -337,7 +337,7 @@ def test_local_kernels_replaces_the_hub(
 
 def test_local_kernels_names_a_wrong_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCAL_KERNELS", "acme/toy")
-    with pytest.raises(ValueError, match="Invalid LOCAL_KERNELS entry: acme/toy. Expected format"):
+    with pytest.raises(ValueError, match=r"Invalid LOCAL_KERNELS entry: acme/toy. Expected format"):
         kernels.get_kernel(TOY)
 
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, RepoFile
+from huggingface_hub import (
+    CommitOperationAdd,
+    CommitOperationCopy,
+    CommitOperationDelete,
+    HfApi,
+    RepoFile,
+)
 from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
 
 from kernelmill.runtime.hub.remote import translated_errors
@@ -72,7 +78,7 @@ class RemotePublisher:
         message: str,
     ) -> str:
         """Make one commit on top of ``parent``, and return the branch's commit afterwards."""
-        operations = [
+        operations: list[CommitOperationAdd | CommitOperationCopy | CommitOperationDelete] = [
             *(
                 CommitOperationAdd(path_in_repo=target, path_or_fileobj=source)
                 for target, source in sorted(additions.items())
