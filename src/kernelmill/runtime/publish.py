@@ -21,30 +21,29 @@ MESSAGE: Final = "Uploaded using `kernels upload`."
 
 
 class Publisher(Protocol):
-    """A Hub, as seen by somebody who uploads. Methods raise a ``HubError`` when the Hub says no."""
+    """One repository on a Hub, as seen by somebody who uploads to it.
+
+    Methods raise a ``HubError`` when the Hub cannot be reached or says no.
+    """
 
     @property
     def endpoint(self) -> str:
         """The Hub's base URL."""
 
-    def ensure_repo(self, repo: RepoId, repo_type: RepoType, *, is_private: bool) -> None:
+    def ensure_repo(self, *, is_private: bool) -> None:
         """Create the repository unless it exists."""
 
-    def fetch_branches(self, repo: RepoId, repo_type: RepoType) -> Mapping[str, str]:
+    def fetch_branches(self) -> Mapping[str, str]:
         """Return the branches: name -> commit."""
 
-    def create_branch(self, repo: RepoId, repo_type: RepoType, branch: str) -> None:
+    def create_branch(self, branch: str) -> None:
         """Create a branch that starts where ``main`` is."""
 
-    def fetch_paths(
-        self, repo: RepoId, repo_type: RepoType, commit: str, folder: str
-    ) -> tuple[str, ...]:
+    def fetch_paths(self, commit: str, folder: str) -> tuple[str, ...]:
         """Return the paths of the files below ``folder``; none when there is no such folder."""
 
     def commit(
         self,
-        repo: RepoId,
-        repo_type: RepoType,
         branch: str,
         *,
         parent: str,
@@ -52,11 +51,9 @@ class Publisher(Protocol):
         deletions: Sequence[str],
         message: str,
     ) -> str:
-        """Make one commit on top of ``parent``, and return the branch's commit afterwards.
+        """Make one commit, and return the branch's commit afterwards.
 
         Args:
-            repo: the repository.
-            repo_type: its kind.
             branch: where to commit.
             parent: the commit that the branch has; if it has another by now, this fails.
             additions: path on the Hub -> local file.
@@ -92,40 +89,34 @@ def publish(
     Args:
         plan: what goes where.
         folder: the kernel's repository on disk.
-        publisher: the Hub.
+        publisher: the repository on the Hub.
         is_private: create the repository private, if it has to be created.
         report: told about each step.
     """
-    repo, kind, branch = plan.repo_id, plan.repo_type, plan.version_branch
-    publisher.ensure_repo(repo, kind, is_private=is_private)
-    branches = publisher.fetch_branches(repo, kind)
+    branch = plan.version_branch
+    publisher.ensure_repo(is_private=is_private)
+    branches = publisher.fetch_branches()
     replaced: tuple[str, ...] = plan.replaced
     if branch not in branches:
         report(f"creating branch {branch}")
-        publisher.create_branch(repo, kind, branch)
-        branches = publisher.fetch_branches(repo, kind)
+        publisher.create_branch(branch)
+        branches = publisher.fetch_branches()
         replaced = OWNED_FOLDERS
     deleted = _stale_paths(plan, publisher, branches[branch], replaced)
-    additions = {DEFAULT_BRANCH: plan.main_files}
-    additions[branch] = (*additions.get(branch, ()), *plan.version_files)
     commits = {}
-    for name in sorted(additions, key=lambda each: each != branch):
-        if not additions[name]:
-            continue
-        report(f"uploading {_amount(additions[name], folder)} to {repo} {name}")
+    for name, uploads in _uploads_by_branch(plan).items():
+        report(f"uploading {_amount(uploads, folder)} to {plan.repo_id} {name}")
         commits[name] = publisher.commit(
-            repo,
-            kind,
             name,
             parent=branches[name],
-            additions={each.target: folder / each.source for each in additions[name]},
+            additions={each.target: folder / each.source for each in uploads},
             deletions=deleted if name == branch else (),
             message=MESSAGE,
         )
     return Published(
-        repo_id=str(repo),
+        repo_id=str(plan.repo_id),
         branch=branch,
-        url=branch_url(publisher.endpoint, repo, kind, branch),
+        url=branch_url(publisher.endpoint, plan.repo_id, plan.repo_type, branch),
         commits=commits,
         deleted=deleted,
     )
@@ -137,15 +128,18 @@ def branch_url(endpoint: str, repo: RepoId, repo_type: RepoType, branch: str) ->
     return f"{endpoint}/{prefix}{repo}/tree/{branch}"
 
 
+def _uploads_by_branch(plan: Publication) -> dict[str, tuple[Upload, ...]]:
+    """Return what goes to each branch, the builds' branch first; one that gets nothing is out."""
+    uploads = {plan.version_branch: plan.version_files}
+    uploads[DEFAULT_BRANCH] = (*uploads.get(DEFAULT_BRANCH, ()), *plan.main_files)
+    return {branch: files for branch, files in uploads.items() if files}
+
+
 def _stale_paths(
     plan: Publication, publisher: Publisher, commit: str, folders: tuple[str, ...]
 ) -> tuple[str, ...]:
     kept = {upload.target for upload in plan.version_files}
-    there = (
-        path
-        for folder in folders
-        for path in publisher.fetch_paths(plan.repo_id, plan.repo_type, commit, folder)
-    )
+    there = (path for folder in folders for path in publisher.fetch_paths(commit, folder))
     return tuple(sorted(set(there) - kept))
 
 

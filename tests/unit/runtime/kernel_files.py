@@ -15,7 +15,7 @@ from kernelmill.spec.digest import digest_files
 from kernelmill.spec.metadata import Metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from kernelmill.spec.names import RepoId
@@ -154,6 +154,11 @@ class MemoryHub:
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(blob)
 
+    def files(self, repo: str, branch: str) -> list[str]:
+        """Return the paths on a branch."""
+        known = self.repos[repo]
+        return sorted(known.commits[known.branches[branch]])
+
     def _repo(self, repo: RepoId) -> MemoryRepo:
         if str(repo) not in self.repos:
             raise RepositoryNotFound(f"there is no kernel repository '{repo}'")
@@ -162,3 +167,50 @@ class MemoryHub:
     def _below(self, repo: RepoId, commit: str, folder: str) -> list[str]:
         files = self._repo(repo).commits[commit]
         return sorted(path for path in files if path.startswith(f"{folder}/"))
+
+
+@dataclass
+class MemoryPublisher:
+    """A repository in a Hub in memory, for those who upload."""
+
+    hub: MemoryHub
+    repo: RepoId
+
+    @property
+    def endpoint(self) -> str:
+        return self.hub.endpoint
+
+    def ensure_repo(self, *, is_private: bool) -> None:
+        self.hub.calls.append("ensure_private_repo" if is_private else "ensure_repo")
+        if str(self.repo) not in self.hub.repos:
+            self.hub.repos[str(self.repo)] = MemoryRepo()
+            self.hub.repos[str(self.repo)].commit("main", {})
+
+    def fetch_branches(self) -> dict[str, str]:
+        return dict(self.hub.repos[str(self.repo)].branches)
+
+    def create_branch(self, branch: str) -> None:
+        branches = self.hub.repos[str(self.repo)].branches
+        branches[branch] = branches["main"]
+
+    def fetch_paths(self, commit: str, folder: str) -> tuple[str, ...]:
+        files = self.hub.repos[str(self.repo)].commits[commit]
+        return tuple(path for path in files if path.startswith(f"{folder}/"))
+
+    def commit(
+        self,
+        branch: str,
+        *,
+        parent: str,
+        additions: Mapping[str, Path],
+        deletions: Sequence[str],
+        message: str,
+    ) -> str:
+        self.hub.calls.append(f"commit {branch}: {message}")
+        repo = self.hub.repos[str(self.repo)]
+        assert repo.branches[branch] == parent, "somebody else committed"
+        files = dict(repo.commits[parent])
+        for path in deletions:
+            del files[path]
+        files |= {target: source.read_bytes() for target, source in additions.items()}
+        return repo.commit(branch, files)

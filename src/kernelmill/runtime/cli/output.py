@@ -34,7 +34,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         Console().print(table)
         return
     widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
-    for row in rows:
+    for row in (columns, *rows):
         padded = (f"{cell:{width}}" for cell, width in zip(row, widths, strict=True))
         print("  ".join(padded).rstrip())
 

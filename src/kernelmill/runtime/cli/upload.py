@@ -54,9 +54,8 @@ def _send(args: argparse.Namespace, plan: Publication, endpoint: str) -> int:
     from kernelmill.runtime.hub.publisher import RemotePublisher  # noqa: PLC0415 - huggingface_hub
     from kernelmill.runtime.publish import publish  # noqa: PLC0415 - only this command needs it
 
-    published = publish(
-        plan, args.folder, RemotePublisher(endpoint), is_private=args.private, report=note
-    )
+    publisher = RemotePublisher(endpoint, plan.repo_id, plan.repo_type)
+    published = publish(plan, args.folder, publisher, is_private=args.private, report=note)
     if args.json:
         print_json(
             {

@@ -26,40 +26,49 @@ if TYPE_CHECKING:
 
 
 class RemotePublisher:
-    """A Hub that takes uploads over HTTP."""
+    """A repository that takes uploads over HTTP."""
 
-    def __init__(self, endpoint: str) -> None:
+    def __init__(self, endpoint: str, repo: RepoId, repo_type: RepoType) -> None:
         self.endpoint = endpoint
+        self._repo = repo
+        self._repo_type = repo_type
         self._api = HfApi(endpoint=endpoint, library_name="kernels", library_version=API_VERSION)
 
-    def ensure_repo(self, repo: RepoId, repo_type: RepoType, *, is_private: bool) -> None:
+    def ensure_repo(self, *, is_private: bool) -> None:
         """Create the repository unless it exists."""
-        with translated_errors(self.endpoint, repo=repo):
+        with translated_errors(self.endpoint, repo=self._repo):
             # None leaves the Hub's default, and the visibility of a repository that exists.
             self._api.create_repo(
-                str(repo), repo_type=repo_type, private=is_private or None, exist_ok=True
+                str(self._repo),
+                repo_type=self._repo_type,
+                private=is_private or None,
+                exist_ok=True,
             )
 
-    def fetch_branches(self, repo: RepoId, repo_type: RepoType) -> Mapping[str, str]:
+    def fetch_branches(self) -> Mapping[str, str]:
         """Return the branches: name -> commit."""
-        with translated_errors(self.endpoint, repo=repo):
-            refs = self._api.list_repo_refs(str(repo), repo_type=repo_type)
+        with translated_errors(self.endpoint, repo=self._repo):
+            refs = self._api.list_repo_refs(str(self._repo), repo_type=self._repo_type)
         return {ref.name: ref.target_commit for ref in refs.branches}
 
-    def create_branch(self, repo: RepoId, repo_type: RepoType, branch: str) -> None:
+    def create_branch(self, branch: str) -> None:
         """Create a branch that starts where ``main`` is."""
-        with translated_errors(self.endpoint, repo=repo):
-            self._api.create_branch(str(repo), branch=branch, repo_type=repo_type, exist_ok=True)
+        with translated_errors(self.endpoint, repo=self._repo):
+            self._api.create_branch(
+                str(self._repo), branch=branch, repo_type=self._repo_type, exist_ok=True
+            )
 
-    def fetch_paths(
-        self, repo: RepoId, repo_type: RepoType, commit: str, folder: str
-    ) -> tuple[str, ...]:
+    def fetch_paths(self, commit: str, folder: str) -> tuple[str, ...]:
         """Return the paths of the files below ``folder``; none when there is no such folder."""
-        with translated_errors(self.endpoint, repo=repo, revision=commit):
+        with translated_errors(self.endpoint, repo=self._repo, revision=commit):
             try:
                 entries = list(
                     self._api.list_repo_tree(
-                        str(repo), folder, recursive=True, revision=commit, repo_type=repo_type
+                        str(self._repo),
+                        folder,
+                        recursive=True,
+                        revision=commit,
+                        repo_type=self._repo_type,
                     )
                 )
             except EntryNotFoundError:
@@ -68,8 +77,6 @@ class RemotePublisher:
 
     def commit(
         self,
-        repo: RepoId,
-        repo_type: RepoType,
         branch: str,
         *,
         parent: str,
@@ -85,20 +92,20 @@ class RemotePublisher:
             ),
             *(CommitOperationDelete(path_in_repo=path, is_folder=False) for path in deletions),
         ]
-        with translated_errors(self.endpoint, repo=repo, revision=branch):
+        with translated_errors(self.endpoint, repo=self._repo, revision=branch):
             try:
                 return self._api.create_commit(
-                    str(repo),
+                    str(self._repo),
                     operations,
                     commit_message=message,
-                    repo_type=repo_type,
+                    repo_type=self._repo_type,
                     revision=branch,
                     parent_commit=parent,
                 ).oid
             except HfHubHTTPError as error:
                 if error.response.status_code in {409, 412}:
                     raise HubError(
-                        f"'{branch}' of '{repo}' changed during the upload",
+                        f"'{branch}' of '{self._repo}' changed during the upload",
                         where=self.endpoint,
                         hint="somebody else uploads, too: run the command again",
                     ) from error
