@@ -101,7 +101,13 @@ def client(
 def make_repository(folder: Path, name: str = "toy", **options: object) -> Path:
     files = kernel_files(name, **options)  # type: ignore[arg-type]
     write_files(folder / "build/torch-cpu", files)
-    return write_files(folder, {"CARD.md": b"# A toy\n", "benchmarks/benchmark.py": b"pass\n"})
+    return write_files(
+        folder,
+        {
+            "CARD.md": b"---\nlicense: apache-2.0\n---\n# A toy\n",
+            "benchmarks/benchmark.py": b"pass\n",
+        },
+    )
 
 
 @pytest.fixture
@@ -313,6 +319,17 @@ def test_upload_is_refused_without_rights(
     error = capsys.readouterr().err
     assert "set HF_TOKEN to a token with the right to do this" in error
     assert "Traceback" not in error
+
+
+def test_upload_names_a_card_that_the_hub_rejects(
+    client: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = make_repository(tmp_path / "carded")
+    (folder / "CARD.md").write_text("---\nlicense: [unclosed\n---\n")
+    assert main(["upload", str(folder), "--repo-id", "acme/carded"]) == 4
+    assert "the upload is not acceptable: Invalid metadata in README.md." in capsys.readouterr().err
+    with pytest.raises(VersionNotFound, match="available versions: none"):
+        kernels.get_kernel("acme/carded", version=1)
 
 
 def test_upload_is_refused_with_a_token_that_may_only_read(

@@ -12,6 +12,7 @@ from kernelmill.runtime.hub import Refs, RemoteFile
 from kernelmill.spec import metadata as metadata_format
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.digest import digest_files
+from kernelmill.spec.errors import HubError
 from kernelmill.spec.metadata import Metadata
 
 if TYPE_CHECKING:
@@ -189,9 +190,12 @@ class MemoryPublisher:
     def fetch_branches(self) -> dict[str, str]:
         return dict(self.hub.repos[str(self.repo)].branches)
 
-    def create_branch(self, branch: str) -> None:
-        branches = self.hub.repos[str(self.repo)].branches
-        branches[branch] = branches["main"]
+    def create_branch(self, branch: str, commit: str) -> None:
+        assert branch not in self.hub.repos[str(self.repo)].branches
+        self.hub.repos[str(self.repo)].branches[branch] = commit
+
+    def delete_branch(self, branch: str) -> None:
+        del self.hub.repos[str(self.repo)].branches[branch]
 
     def fetch_paths(self, commit: str, folder: str) -> tuple[str, ...]:
         files = self.hub.repos[str(self.repo)].commits[commit]
@@ -207,6 +211,8 @@ class MemoryPublisher:
         message: str,
     ) -> str:
         self.hub.calls.append(f"commit {branch}: {message}")
+        if self.hub.fails_after is not None:
+            raise HubError("the Hub failed")
         repo = self.hub.repos[str(self.repo)]
         assert repo.branches[branch] == parent, "somebody else committed"
         files = dict(repo.commits[parent])

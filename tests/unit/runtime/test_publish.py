@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +17,7 @@ import kernels
 from kernelmill.runtime.cli import main
 from kernelmill.runtime.draft import plan_upload, read_draft
 from kernelmill.runtime.publish import Published, branch_url, publish
-from kernelmill.spec.errors import ManifestError, PublicationError
+from kernelmill.spec.errors import HubError, ManifestError, PublicationError
 from kernelmill.spec.names import RepoId
 
 if TYPE_CHECKING:
@@ -77,12 +78,21 @@ def test_upload_puts_the_card_on_main_and_the_builds_on_their_version(
         "build/torch-cpu/__init__.py",
         "build/torch-cpu/metadata.json",
     ]
-    assert [call for call in hub.calls if call.startswith("commit")] == [
-        "commit v1: Uploaded using `kernels upload`.",
+    calls = [re.sub(r"v1-upload-\w+", "STAGING", call) for call in hub.calls]
+    assert [call for call in calls if call.startswith("commit")] == [
         "commit main: Uploaded using `kernels upload`.",
+        "commit STAGING: Uploaded using `kernels upload`.",
     ]
     assert published.url == "http://hub.test/kernels/acme/toy/tree/v1"
     assert published.commits == hub.repos["acme/toy"].branches
+
+
+def test_failed_upload_leaves_no_version_behind(repository: Path, hub: MemoryHub) -> None:
+    (repository / "CARD.md").unlink()
+    hub.fails_after = 0
+    with pytest.raises(HubError, match="the Hub failed"):
+        send(repository, hub)
+    assert list(hub.repos["acme/toy"].branches) == ["main"]
 
 
 def test_upload_can_be_loaded(repository: Path, process_session: MemoryHub) -> None:
@@ -137,7 +147,8 @@ def test_upload_makes_one_commit_when_the_builds_go_to_main(
     repository: Path, hub: MemoryHub
 ) -> None:
     send(repository, hub, branch="main")
-    assert [call for call in hub.calls if call.startswith("commit")] == [
+    calls = [re.sub(r"v1-upload-\w+", "STAGING", call) for call in hub.calls]
+    assert [call for call in calls if call.startswith("commit")] == [
         "commit main: Uploaded using `kernels upload`."
     ]
     assert {"README.md", "build/torch-cpu/__init__.py"} <= set(hub.files("acme/toy", "main"))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import warnings
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from huggingface_hub import (
@@ -18,11 +21,14 @@ from kernelmill.runtime.settings import API_VERSION
 from kernelmill.spec.errors import HubError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from kernelmill.spec.names import RepoId
     from kernelmill.spec.publication import RepoType
+
+
+log = logging.getLogger(__name__)
 
 
 class RemotePublisher:
@@ -51,12 +57,17 @@ class RemotePublisher:
             refs = self._api.list_repo_refs(str(self._repo), repo_type=self._repo_type)
         return {ref.name: ref.target_commit for ref in refs.branches}
 
-    def create_branch(self, branch: str) -> None:
-        """Create a branch that starts where ``main`` is."""
-        with translated_errors(self.endpoint, repo=self._repo):
+    def create_branch(self, branch: str, commit: str) -> None:
+        """Create a branch that starts at ``commit``."""
+        with translated_errors(self.endpoint, repo=self._repo, revision=commit):
             self._api.create_branch(
-                str(self._repo), branch=branch, repo_type=self._repo_type, exist_ok=True
+                str(self._repo), branch=branch, revision=commit, repo_type=self._repo_type
             )
+
+    def delete_branch(self, branch: str) -> None:
+        """Delete a branch."""
+        with translated_errors(self.endpoint, repo=self._repo, revision=branch):
+            self._api.delete_branch(str(self._repo), branch=branch, repo_type=self._repo_type)
 
     def fetch_paths(self, commit: str, folder: str) -> tuple[str, ...]:
         """Return the paths of the files below ``folder``; none when there is no such folder."""
@@ -92,7 +103,10 @@ class RemotePublisher:
             ),
             *(CommitOperationDelete(path_in_repo=path, is_folder=False) for path in deletions),
         ]
-        with translated_errors(self.endpoint, repo=self._repo, revision=branch):
+        with (
+            translated_errors(self.endpoint, repo=self._repo, revision=branch),
+            _logged_warnings(),
+        ):
             try:
                 return self._api.create_commit(
                     str(self._repo),
@@ -110,3 +124,19 @@ class RemotePublisher:
                         hint="somebody else uploads, too: run the command again",
                     ) from error
                 raise
+            except ValueError as error:
+                raise HubError(
+                    f"the upload is not acceptable: {' '.join(str(error).split())}",
+                    where=self.endpoint,
+                    hint="correct the card's metadata block",
+                ) from error
+
+
+@contextmanager
+def _logged_warnings() -> Iterator[None]:
+    """Log what huggingface_hub warns of: its caller is no Python code of the user's."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        log.warning("%s", " ".join(str(warning.message).split()))
