@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.unit.runtime.kernel_files import kernel_files, unload_kernels, write_files
@@ -98,16 +98,10 @@ def client(
     unload_kernels()
 
 
-def make_repository(folder: Path, name: str = "toy", **options: object) -> Path:
-    files = kernel_files(name, **options)  # type: ignore[arg-type]
-    write_files(folder / "build/torch-cpu", files)
-    return write_files(
-        folder,
-        {
-            "CARD.md": b"---\nlicense: apache-2.0\n---\n# A toy\n",
-            "benchmarks/benchmark.py": b"pass\n",
-        },
-    )
+def make_repository(folder: Path, **options: Any) -> Path:
+    write_files(folder / "build/torch-cpu", kernel_files(**options))
+    card = b"---\nlicense: apache-2.0\n---\n# A toy\n"
+    return write_files(folder, {"CARD.md": card, "benchmarks/benchmark.py": b"pass\n"})
 
 
 @pytest.fixture
@@ -121,7 +115,7 @@ class Upload:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def __call__(self, repo: str, *arguments: str, **options: object) -> int:
+    def __call__(self, repo: str, *arguments: str, **options: Any) -> int:
         count = len(list(self.folder.glob("repository*")))
         folder = make_repository(self.folder / f"repository{count}", **options)
         return main(["upload", str(folder), "--repo-id", repo, *arguments])

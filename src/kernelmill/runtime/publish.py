@@ -143,9 +143,8 @@ class _Upload:
         """Make one commit and return it."""
         size_bytes = sum((self.folder / each.source).stat().st_size for each in uploads)
         files = f"{len(uploads)} file{'s' if len(uploads) != 1 else ''}"
-        self.report(
-            f"uploading {files} ({size_bytes / 1e6:.1f} MB) to {self.plan.repo_id} {branch}"
-        )
+        amount = f"{files} ({size_bytes / 1e6:.1f} MB)"
+        self.report(f"uploading {amount} to {self.plan.repo_id} {branch}")
         return self.publisher.commit(
             branch,
             parent=parent,

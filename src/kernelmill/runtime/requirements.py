@@ -27,7 +27,7 @@ def ensure_supported(metadata: Metadata, *, variant: str) -> None:
     """Stop here unless this installation has what the build needs.
 
     Raises:
-        UnsupportedKernel: it needs a newer ``kernels`` interface than ours.
+        UnsupportedKernel: it needs a newer ``kernels`` interface than ours, or other kernels.
         MissingDependency: a Python package is not installed.
         InputError: it names a package that no kernel may depend on.
     """
@@ -37,6 +37,13 @@ def ensure_supported(metadata: Metadata, *, variant: str) -> None:
             f"Kernel '{metadata.name}' variant '{variant}' requires kernels>={needs}, but version "
             f"{API_VERSION} is installed",
             hint="upgrade with: pip install --upgrade kernelmill",
+        )
+    if metadata.kernel_depends:
+        names = ", ".join(str(each.repo_id) for each in metadata.kernel_depends)
+        raise UnsupportedKernel(
+            f"Kernel '{metadata.name}' variant '{variant}' depends on other kernels ({names}), "
+            "which kernelmill does not load yet",
+            hint="use a version of the kernel without such dependencies",
         )
     for name in metadata.python_depends:
         ensure_python_package(name, metadata.name)
