@@ -1,0 +1,54 @@
+"""Generated files, in memory until all of them are known to be writable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kernelmill.builder.errors import FilesExist
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class FileSet:
+    """Paths, relative and with ``/``, and the text that belongs there."""
+
+    texts: Mapping[str, str]
+
+    def as_text(self) -> dict[str, str]:
+        """Return path -> text, sorted by path."""
+        return dict(sorted(self.texts.items()))
+
+    def existing(self, target: Path) -> tuple[str, ...]:
+        """Return the paths that exist below ``target`` with another content, sorted."""
+        return tuple(path for path in sorted(self.texts) if self._differs(target, path))
+
+    def write(self, target: Path, *, force: bool = False) -> tuple[str, ...]:
+        """Write what is not there yet and return its paths; equal files keep their times.
+
+        Raises:
+            FilesExist: files exist with another content and ``force`` is not set. Names every one.
+        """
+        existing = self.existing(target)
+        clashes = [path for path in existing if (target / path).exists()]
+        if clashes and not force:
+            listing = "\n".join(f"  {path}" for path in clashes)
+            raise FilesExist(
+                f"{len(clashes)} file(s) already exist in the target folder:\n{listing}",
+                where=str(target),
+                hint="use --force to overwrite them",
+            )
+        for path in existing:
+            place = target / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            temporary = place.with_name(f".{place.name}.tmp")
+            temporary.write_text(self.texts[path], encoding="utf-8", newline="\n")
+            temporary.replace(place)
+        return existing
+
+    def _differs(self, target: Path, path: str) -> bool:
+        place = target / path
+        return not place.is_file() or place.read_bytes() != self.texts[path].encode()
