@@ -1,0 +1,353 @@
+"""``metadata.json``: what a build says about itself.
+
+The format is the one of Hugging Face's ``kernels``, plus one key of ours, ``kernelmill``, which
+other readers ignore.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
+
+from kernelmill.spec.backend import Backend
+from kernelmill.spec.dependencies import KernelDependency
+from kernelmill.spec.digest import Algorithm, Digest
+from kernelmill.spec.errors import InputError, InvalidName, MetadataError
+from kernelmill.spec.names import KernelName, RepoId
+from kernelmill.spec.reader import (
+    Faults,
+    Place,
+    Table,
+    boolean,
+    did_you_mean,
+    each,
+    natural,
+    parsed,
+    table,
+    text,
+)
+from kernelmill.spec.variant import ArchVariant, Variant
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "BuildRecord",
+    "KernelDependency",
+    "Metadata",
+    "Provenance",
+    "SourceState",
+    "dumps",
+    "parse",
+]
+
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_THREE_NUMBERS: Final = re.compile(r"(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){2}")
+BuildMode = Literal["develop", "release"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceState:
+    """Which sources something was built from."""
+
+    version: str | None = None
+    commit: str | None = None
+    """40 or 64 hex digits; given together with ``is_dirty``."""
+    is_dirty: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """The state of the builder and of the kernel's sources."""
+
+    kernel_builder: SourceState
+    """``version`` is required here."""
+    kernel: SourceState
+    """Without ``version``; empty outside a git repository."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildRecord:
+    """How kernelmill made the build."""
+
+    mode: BuildMode
+    is_cross: bool
+    compilers: Mapping[str, str] = field(default_factory=dict)
+    """Role, such as ``hip`` -> the compiler's own version line."""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    """Name of an input -> its sha256."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metadata:
+    """What a build says about itself."""
+
+    name: str
+    id: str
+    """Unique per build: the module's name in ``sys.modules`` and the namespace of its ops."""
+    version: int
+    kernels_minver: str | None = None
+    """Three numbers."""
+    license: str | None = None
+    upstream: str | None = None
+    source: str | None = None
+    python_depends: tuple[str, ...] = ()
+    kernel_depends: tuple[KernelDependency, ...] = ()
+    backend: Backend
+    archs: tuple[str, ...] | None = None
+    digest: Digest | None = None
+    provenance: Provenance | None = None
+    build: BuildRecord | None = None
+    assumed: tuple[str, ...] = field(default=(), compare=False)
+    """Keys that the file lacks and that were taken from the variant: an old build."""
+
+
+def parse(
+    content: str, *, where: str, variant: Variant | None = None, name: str = "kernel"
+) -> Metadata:
+    """Read ``metadata.json``.
+
+    Args:
+        content: the file's text.
+        where: its name, for errors.
+        variant: the variant that holds the file. When given, keys that old builders did not
+            write get defaults, and ``assumed`` lists them.
+        name: the kernel's name to assume, usually the repository's.
+
+    Raises:
+        MetadataError: not JSON, a key is missing or has the wrong type; names file and key.
+    """
+    try:
+        raw: Any = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise MetadataError(
+            f"not valid JSON: {error}", where=where, hint="build or download the kernel again"
+        ) from error
+    faults = Faults(file=where, lines={})
+    try:
+        root = table(raw, Place(path=(), faults=faults))
+        assumed = _assume(raw, content, where, variant, name) if variant else {}
+        metadata = _read(Table({**assumed, **raw}, root.place), tuple(assumed))
+    except InputError as error:
+        raise _metadata_error(error) from error
+    if faults.found:
+        raise _metadata_error(faults.found[0])
+    return metadata
+
+
+def _metadata_error(error: Any) -> MetadataError:
+    return MetadataError(error.problem, where=error.where, hint=error.hint)
+
+
+def _assume(
+    raw: Mapping[str, object], content: str, where: str, variant: Variant, name: str
+) -> dict[str, object]:
+    """Return the keys that ``raw`` lacks, derived from where the file lies."""
+    backend = _backend_of(variant)
+    unique = hashlib.sha256(f"{where}\0{variant}\0{content}".encode()).hexdigest()[:10]
+    python_name = re.sub(r"[^a-z0-9_]", "_", name.lower())
+    defaults: dict[str, object] = {
+        "name": name,
+        "id": f"_{python_name}_{backend}_{unique}",
+        "version": 0,
+        "license": None,
+        "python-depends": [],
+        "backend": {"type": backend.value},
+    }
+    return {key: value for key, value in defaults.items() if key not in raw}
+
+
+def _backend_of(variant: Variant) -> Backend:
+    if isinstance(variant, ArchVariant):
+        return variant.compute.backend
+    names = {"npu": Backend.CANN, "universal": Backend.CPU}
+    try:
+        return names.get(variant.name) or Backend(variant.name)
+    except ValueError:
+        return Backend.CPU
+
+
+def _read(root: Table, assumed: tuple[str, ...]) -> Metadata:
+    backend = root.required("backend", table, stand_in=Table({}, root.place))
+    lenient = "name" in assumed
+    return Metadata(
+        name=root.required("name", text if lenient else _kernel_name, stand_in=""),
+        id=root.required("id", text, stand_in=""),
+        version=root.required("version", natural, stand_in=0),
+        kernels_minver=root.optional("kernels-minver", _or_null(_three_numbers), default=None),
+        license=root.optional("license", _or_null(text), default=None),
+        upstream=root.optional("upstream", _or_null(text), default=None),
+        source=root.optional("source", _or_null(text), default=None),
+        python_depends=root.required("python-depends", each(text), stand_in=()),
+        kernel_depends=root.optional("kernel-depends", each(kernel_dependency), default=()),
+        backend=backend.required("type", parsed(Backend.parse), stand_in=Backend.CPU),
+        archs=backend.optional("archs", _or_null(each(text)), default=None),
+        digest=root.optional("digest", _or_null(_digest), default=None),
+        provenance=root.optional("provenance", _or_null(_provenance), default=None),
+        build=root.optional("kernelmill", _or_null(_build_record), default=None),
+        assumed=assumed,
+    )
+
+
+def _or_null(convert: Any) -> Any:
+    """Let ``null`` stand for a key that is left out, as older writers do."""
+    return lambda value, place: None if value is None else convert(value, place)
+
+
+def _kernel_name(value: Any, place: Place) -> str:
+    name = text(value, place)
+    # Names with "--" exist: they were legal before a Hub refused them.
+    try:
+        KernelName.parse(re.sub("-+", "-", name), where=str(place))
+    except InvalidName as error:
+        raise InvalidName(f"invalid kernel name {name!r}", where=error.where, hint=error.hint) from None
+    return name
+
+
+def _three_numbers(value: Any, place: Place) -> str:
+    version = text(value, place)
+    if not _THREE_NUMBERS.fullmatch(version):
+        raise place.fail(f"{version!r} is not a version", "write three numbers: 0.14.0")
+    return version
+
+
+def kernel_dependency(value: Any, place: Place) -> KernelDependency:
+    """Read ``{repo-id, version}`` or ``{repo-id, revision}``, refusing other keys."""
+    item = table(value, place)
+    dependency = KernelDependency(
+        repo_id=item.required(
+            "repo-id", parsed(RepoId.parse), stand_in=RepoId(namespace="", name="")
+        ),
+        version=item.optional("version", natural, default=None),
+        revision=item.optional("revision", text, default=None),
+    )
+    if "version" in item and "revision" in item:
+        raise place.fail("version and revision are mutually exclusive", "keep one of the two")
+    if "version" not in item and "revision" not in item:
+        raise place.fail("either version or revision must be given", "add version = 1")
+    item.reject_unknown()
+    return dependency
+
+
+def _digest(value: Any, place: Place) -> Digest:
+    item = table(value, place)
+    algorithm = item.required("algorithm", _algorithm, stand_in="sha256")
+    return Digest(algorithm=algorithm, files=item.required("files", _strings, stand_in={}))
+
+
+def _algorithm(value: Any, place: Place) -> Algorithm:
+    name = text(value, place)
+    if name not in {"sha256", "sha512"}:
+        near = did_you_mean(name, ("sha256", "sha512"))
+        raise place.fail(f"unknown digest algorithm {name!r}", near or "allowed: sha256, sha512")
+    return cast("Algorithm", name)
+
+
+def _strings(value: Any, place: Place) -> dict[str, str]:
+    item = table(value, place)
+    return {key: item.required(key, text, stand_in="") for key in sorted(item.keys())}
+
+
+def _provenance(value: Any, place: Place) -> Provenance:
+    item = table(value, place)
+    nothing = SourceState()
+    builder = item.required("kernel-builder", _source_state, stand_in=nothing)
+    kernel = item.optional("kernel", _or_null(_source_state), default=None)
+    return Provenance(kernel_builder=builder, kernel=kernel or nothing)
+
+
+def _source_state(value: Any, place: Place) -> SourceState:
+    item = table(value, place)
+    key = "commit" if "commit" in item else "sha"  # the name that older builders wrote
+    commit = item.optional(key, _commit, default=None)
+    is_dirty = item.optional("dirty", boolean, default=None)
+    if (commit is None) != (is_dirty is None):
+        raise place.fail("commit and dirty must be given together")
+    version = item.optional("version", text, default=None)
+    return SourceState(version=version, commit=commit, is_dirty=is_dirty)
+
+
+def _commit(value: Any, place: Place) -> str:
+    commit = text(value, place).lower()
+    if not _COMMIT.fullmatch(commit):
+        raise place.fail(f"{commit!r} is not a git object id", "write 40 or 64 hex digits")
+    return commit
+
+
+def _build_record(value: Any, place: Place) -> BuildRecord:
+    item = table(value, place)
+    return BuildRecord(
+        mode=item.required("mode", _mode, stand_in="develop"),
+        is_cross=item.required("cross", boolean, stand_in=False),
+        compilers=item.optional("compilers", _strings, default={}),
+        inputs=item.optional("inputs", _strings, default={}),
+    )
+
+
+def _mode(value: Any, place: Place) -> BuildMode:
+    mode = text(value, place)
+    if mode not in {"develop", "release"}:
+        raise place.fail(f"unknown build mode {mode!r}", "allowed: develop, release")
+    return cast("BuildMode", mode)
+
+
+def dumps(metadata: Metadata) -> str:
+    """Write ``metadata.json``: fixed order of keys, two spaces, one newline at the end."""
+    backend = {"type": metadata.backend.value, "archs": metadata.archs}
+    document = {
+        "name": metadata.name,
+        "id": metadata.id,
+        "version": metadata.version,
+        "kernels-minver": metadata.kernels_minver,
+        "license": metadata.license,
+        "upstream": metadata.upstream,
+        "source": metadata.source,
+        "python-depends": metadata.python_depends,
+        "kernel-depends": [_dependency_json(it) for it in metadata.kernel_depends],
+        "backend": _present(backend),
+        "digest": metadata.digest and _digest_json(metadata.digest),
+        "provenance": metadata.provenance and _provenance_json(metadata.provenance),
+        "kernelmill": metadata.build and _build_json(metadata.build),
+    }
+    return json.dumps(_present(document), indent=2, ensure_ascii=False) + "\n"
+
+
+def _present(document: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in document.items() if value is not None}
+
+
+def _dependency_json(dependency: KernelDependency) -> dict[str, object]:
+    return _present(
+        {
+            "repo-id": str(dependency.repo_id),
+            "version": dependency.version,
+            "revision": dependency.revision,
+        }
+    )
+
+
+def _digest_json(digest: Digest) -> dict[str, object]:
+    return {"algorithm": digest.algorithm, "files": dict(sorted(digest.files.items()))}
+
+
+def _provenance_json(provenance: Provenance) -> dict[str, object]:
+    kernel = _source_json(provenance.kernel)
+    return _present(
+        {"kernel-builder": _source_json(provenance.kernel_builder), "kernel": kernel or None}
+    )
+
+
+def _source_json(state: SourceState) -> dict[str, object]:
+    return _present({"version": state.version, "commit": state.commit, "dirty": state.is_dirty})
+
+
+def _build_json(build: BuildRecord) -> dict[str, object]:
+    return {
+        "mode": build.mode,
+        "cross": build.is_cross,
+        "compilers": dict(sorted(build.compilers.items())),
+        "inputs": dict(sorted(build.inputs.items())),
+    }

@@ -1,0 +1,217 @@
+"""Typed reading of untyped documents: the one place where values have no type yet.
+
+A ``Table`` is one object of a TOML or JSON document together with its place. Its getters convert,
+and every mistake goes to a shared ``Faults``, so that one run reports all of them. Keys that were
+never asked for are reported, with the nearest known key, by ``reject_unknown``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+from kernelmill.spec.errors import InputError, KernelError
+
+T = TypeVar("T")
+KeyPath = tuple[str | int, ...]
+Convert = Callable[[Any, "Place"], T]
+
+
+def dotted(path: KeyPath) -> str:
+    """Write a key path as a person would: ``kernel.gemm.src[0]``."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Faults:
+    """The mistakes found so far in one document."""
+
+    file: str
+    lines: Mapping[KeyPath, int]
+    """Key path -> line, for as many as are known."""
+    found: list[KernelError] = field(default_factory=list)
+
+    def where(self, path: KeyPath) -> str:
+        """Return ``file:line key.path``, with the line of the nearest known parent."""
+        known = (self.lines.get(path[:size]) for size in range(len(path), 0, -1))
+        line = next((it for it in known if it is not None), None)
+        at = self.file if line is None else f"{self.file}:{line}"
+        return f"{at} {dotted(path)}".rstrip()
+
+    def add(self, path: KeyPath, problem: str, hint: str = "") -> None:
+        """Record a mistake."""
+        self.found.append(InputError(problem, where=self.where(path), hint=hint))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a value is, for the converter that reads it."""
+
+    path: KeyPath
+    faults: Faults
+
+    def __str__(self) -> str:
+        return self.faults.where(self.path)
+
+    def item(self, key: str | int) -> Place:
+        """Return the place of a value inside this one."""
+        return Place(path=(*self.path, key), faults=self.faults)
+
+    def fail(self, problem: str, hint: str = "") -> InputError:
+        """Return the error to raise for a value here."""
+        return InputError(problem, where=str(self), hint=hint)
+
+
+def attempt(convert: Convert[T], value: object, place: Place, stand_in: T) -> T:
+    """Convert ``value``; record a mistake and give ``stand_in`` when that fails."""
+    try:
+        return convert(value, place)
+    except KernelError as error:
+        place.faults.found.append(error)
+        return stand_in
+
+
+class Table:
+    """One object of a document, read key by key."""
+
+    def __init__(self, values: Mapping[str, Any], place: Place) -> None:
+        self.place = place
+        self._values = values
+        self._known: list[str] = []
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._values
+
+    def keys(self) -> tuple[str, ...]:
+        """Return the keys that are present, in the document's order."""
+        return tuple(self._values)
+
+    def required(self, key: str, convert: Convert[T], *, stand_in: T, hint: str = "") -> T:
+        """Read a key that must be there.
+
+        After a mistake the result is ``stand_in``, so that reading can go on to the next mistake;
+        the caller must not use the whole once ``Faults`` is not empty.
+        """
+        if key not in self._values:
+            self._known.append(key)
+            self.place.faults.add(self.place.path, f"missing key {key!r}", hint)
+            return stand_in
+        return self.optional(key, convert, default=stand_in)
+
+    def optional(self, key: str, convert: Convert[T], *, default: T) -> T:
+        """Read a key that may be left out."""
+        self._known.append(key)
+        if key not in self._values:
+            return default
+        return attempt(convert, self._values[key], self.place.item(key), default)
+
+    def table(self, key: str) -> Table | None:
+        """Return the table below ``key``, or ``None`` when there is none."""
+        self._known.append(key)
+        if key not in self._values:
+            return None
+        return attempt(table, self._values[key], self.place.item(key), None)
+
+    def reject_unknown(self, hints: Mapping[str, str] | None = None) -> None:
+        """Record every key that was not asked for. ``hints`` explains particular ones."""
+        for key in self._values:
+            if key not in self._known:
+                hint = (hints or {}).get(key) or _known_hint(key, self._known)
+                self.place.faults.add(self.place.item(key).path, f"unknown key {key!r}", hint)
+
+
+def _known_hint(key: str, known: Sequence[str]) -> str:
+    return did_you_mean(key, known) or f"allowed here: {', '.join(sorted(known))}"
+
+
+def did_you_mean(word: str, known: Sequence[str]) -> str:
+    """Return a question with the nearest known word, or nothing."""
+    near = get_close_matches(word.lower().replace("_", "-"), known, n=1)
+    return f"did you mean {near[0]!r}?" if near else ""
+
+
+def table(value: Any, place: Place) -> Table:
+    """Read an object."""
+    if not isinstance(value, Mapping):
+        raise _wrong_type("a table", value, place)
+    return Table(value, place)
+
+
+def text(value: Any, place: Place) -> str:
+    """Read a string that is not empty."""
+    if not isinstance(value, str):
+        raise _wrong_type("a string", value, place)
+    if not value.strip():
+        raise place.fail("empty string", "write a value or remove the key")
+    return value
+
+
+def natural(value: Any, place: Place) -> int:
+    """Read a whole number from 0 on."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise _wrong_type("a whole number", value, place)
+    if value < 0:
+        raise place.fail(f"{value} is negative", "write a whole number from 0 on")
+    return value
+
+
+def boolean(value: Any, place: Place) -> bool:
+    """Read true or false."""
+    if not isinstance(value, bool):
+        raise _wrong_type("true or false", value, place)
+    return value
+
+
+def each(convert: Convert[T]) -> Convert[tuple[T, ...]]:
+    """Return a reader of arrays whose items are all read by ``convert``; duplicates are mistakes."""
+
+    def read(value: Any, place: Place) -> tuple[T, ...]:
+        if not isinstance(value, list):
+            raise _wrong_type("an array", value, place)
+        items: list[T] = []
+        for index, raw in enumerate(value):
+            at = place.item(index)
+            item = attempt(convert, raw, at, None)
+            if item is not None and item in items:
+                at.faults.add(at.path, f"{raw!r} is listed twice", "remove one of the two")
+            elif item is not None:
+                items.append(item)
+        return tuple(items)
+
+    return read
+
+
+def parsed(parse: Callable[..., T]) -> Convert[T]:
+    """Return a reader of strings for ``parse(text, where=...)``."""
+
+    def read(value: Any, place: Place) -> T:
+        return parse(text(value, place), where=str(place))
+
+    return read
+
+
+def _wrong_type(wants: str, value: object, place: Place) -> InputError:
+    return place.fail(f"{value!r} is {_type_name(value)}", f"write {wants}")
+
+
+def _type_name(value: object) -> str:
+    match value:
+        case bool():
+            return "true or false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a string"
+        case list():
+            return "an array"
+        case Mapping():
+            return "a table"
+        case None:
+            return "null"
+        case _:
+            return f"a {type(value).__name__}"
