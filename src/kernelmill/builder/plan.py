@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Protocol
+
+from kernelmill.builder.errors import PlanError, ToolchainError
+from kernelmill.builder.jobs import job_count
+from kernelmill.builder.sources import DEFAULT_PYEXT, HEADER_SUFFIXES, files_of, torch_table
+from kernelmill.spec.variant import ArchVariant, Framework
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kernelmill.builder.sources import KernelTree
+    from kernelmill.builder.toolchain import Toolchain
     from kernelmill.spec.backend import Backend
-    from kernelmill.spec.manifest import Manifest
-    from kernelmill.spec.variant import ArchVariant
+    from kernelmill.spec.manifest import Kernel, Manifest, Torch
+    from kernelmill.spec.variant import Compute
+
+CXX_SUFFIXES = frozenset({".c", ".cc", ".cpp", ".cxx"})
 
 UNIQUE_ID_DIGITS = 10
 
@@ -45,6 +55,7 @@ class BuildPlan:
     kernels: tuple[Component, ...]
     link_flags: tuple[str, ...]
     pyext: tuple[str, ...]
+    cmake_modules: tuple[str, ...]
     torch_version: tuple[int, int]
     archs: tuple[str, ...] | None
     """Every device architecture in the binary; None where the backend has none."""
@@ -79,3 +90,199 @@ def unique_id(
     lines = [f"{path}\0{files[path]}" for path in sorted(files)]
     lines += [f"build.toml\0{manifest_sha256}", str(backend), str(variant)]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:UNIQUE_ID_DIGITS]
+
+
+class BackendRules(Protocol):
+    """What a backend's module says. Every module of ``backends`` is one."""
+
+    BACKEND: Backend
+    DEFINES: tuple[str, ...]
+    """Preprocessor definitions of every source, host and device."""
+    CMAKE_MODULES: tuple[str, ...]
+    """Files of ``cmake/`` that the generated project includes for this backend."""
+    DEVICE_SUFFIXES: frozenset[str]
+    """Sources for the device compiler."""
+
+    def compute(self, asked: tuple[int, int] | None) -> Compute:
+        """Return the compute part of the variant, for the runtime version that was asked for."""
+
+    def runtime_soname(self, compute: Compute) -> str:
+        """Return the GPU runtime that a binary needs, or nothing."""
+
+    def objection(self, toolchain: Toolchain) -> str:
+        """Say why nothing can be built for this backend here, or nothing."""
+
+    def pick_archs(self, kernel: Kernel, toolchain: Toolchain, where: str) -> tuple[str, ...]:
+        """Return the device architectures of one kernel; ``where`` is their place.
+
+        Raises:
+            PlanError: none is named, or the compiler cannot target one.
+        """
+
+    def is_cross(self, toolchain: Toolchain) -> bool:
+        """Say whether the installed torch is not the one that the build is for."""
+
+
+def plan_build(
+    tree: KernelTree,
+    toolchain: Toolchain,
+    rules: BackendRules,
+    *,
+    asked_version: tuple[int, int] | None = None,
+) -> BuildPlan:
+    """Decide everything about one build.
+
+    Args:
+        tree: the kernel's sources.
+        toolchain: what builds it; its torch is the one that is built against.
+        rules: of the backend to build for.
+        asked_version: of the backend's runtime; None for the usual one.
+
+    Raises:
+        PlanError: the kernel is not for this backend or this torch, or a source cannot be compiled.
+        ToolchainError: this machine cannot build for this backend.
+    """
+    backend = rules.BACKEND
+    if problem := rules.objection(toolchain):
+        raise ToolchainError(problem, hint="`kernel-builder doctor` shows what was tried")
+    kernels = _kernels_for(tree, backend)
+    torch = torch_table(tree.manifest)
+    _check_suffixes(tree, kernels, rules)
+    variant = plan_variant(tree, toolchain, rules, asked_version)
+    components = tuple(
+        _component(it, rules, toolchain, tree.where("kernel", it.name, "rocm-archs"))
+        for it in kernels
+    )
+    binding = _binding(torch, rules)
+    archs = tuple(sorted({arch for component in components for arch in component.archs}))
+    return BuildPlan(
+        manifest=tree.manifest,
+        backend=backend,
+        variant=variant,
+        unique_id=unique_id(
+            files_of(tree, backend),
+            manifest_sha256=tree.manifest_sha256,
+            backend=backend,
+            variant=variant,
+        ),
+        binding=binding,
+        kernels=components,
+        link_flags=_link_flags((binding, *components)),
+        pyext=torch.pyext or DEFAULT_PYEXT,
+        cmake_modules=rules.CMAKE_MODULES,
+        torch_version=toolchain.torch.release.series,
+        archs=archs or None,
+        runtime_soname=rules.runtime_soname(variant.compute),
+        is_cross=rules.is_cross(toolchain),
+        jobs=job_count(toolchain.capacity),
+    )
+
+
+def plan_variant(
+    tree: KernelTree,
+    toolchain: Toolchain,
+    rules: BackendRules,
+    asked_version: tuple[int, int] | None = None,
+) -> ArchVariant:
+    """Return the variant that a build against the installed torch is.
+
+    Raises:
+        PlanError: the kernel does not want this torch.
+    """
+    torch, installed = torch_table(tree.manifest), toolchain.torch.release.series
+    stable = torch.stable_abi.get(rules.BACKEND)
+    for key, bound, fits, word in (
+        ("minver", torch.minver, installed >= (torch.minver or installed), "from"),
+        ("maxver", torch.maxver, installed <= (torch.maxver or installed), "up to"),
+        ("stable-abi", stable, installed >= (stable or installed), "from"),
+    ):
+        if bound and not fits:
+            raise PlanError(
+                f"the kernel wants torch {word} {_dotted(bound)}, "
+                f"but {toolchain.torch.release} is installed",
+                where=tree.where("torch", key),
+                hint="install a torch that fits",
+            )
+    return ArchVariant(
+        framework=Framework(kind="torch-stable-abi", version=stable, cxx11_abi=None)
+        if stable
+        else Framework(kind="torch", version=installed, cxx11_abi=toolchain.torch.has_cxx11_abi),
+        compute=rules.compute(asked_version),
+        cpu=toolchain.cpu,
+        os="linux",
+    )
+
+
+def _dotted(version: tuple[int, int]) -> str:
+    return f"{version[0]}.{version[1]}"
+
+
+def _kernels_for(tree: KernelTree, backend: Backend) -> tuple[Kernel, ...]:
+    backends = tree.manifest.general.backends
+    if backend not in backends:
+        raise PlanError(
+            f"the kernel is not for {backend}",
+            where=tree.where("general", "backends"),
+            hint=f"build it for {', '.join(backends)}, or add {backend} to the list",
+        )
+    kernels = tree.manifest.kernels_for(backend)
+    if not kernels:
+        raise PlanError(
+            f"the kernel lists {backend}, but no [kernel.NAME] has backend = {str(backend)!r}",
+            where=tree.where("general", "backends"),
+            hint=f"add one, or remove {backend} from the list",
+        )
+    return kernels
+
+
+def _binding(torch: Torch, rules: BackendRules) -> Component:
+    stable = torch.stable_abi.get(rules.BACKEND)
+    target = (f"TORCH_TARGET_VERSION={stable[0] << 56 | stable[1] << 48:#018x}",) if stable else ()
+    return Component(
+        name="binding",
+        sources=tuple(path for path in torch.src if _suffix(path) in CXX_SUFFIXES),
+        include=torch.include,
+        cxx_flags=torch.cxx_flags,
+        defines=(*rules.DEFINES, *target),
+    )
+
+
+def _component(
+    kernel: Kernel, rules: BackendRules, toolchain: Toolchain, where: str
+) -> Component:
+    device_sources = tuple(path for path in kernel.src if _suffix(path) in rules.DEVICE_SUFFIXES)
+    return Component(
+        name=kernel.name,
+        sources=tuple(path for path in kernel.src if _suffix(path) in CXX_SUFFIXES),
+        device_sources=device_sources,
+        include=kernel.include,
+        cxx_flags=kernel.cxx_flags,
+        device_flags=kernel.hip_flags,
+        archs=rules.pick_archs(kernel, toolchain, where) if device_sources else (),
+        defines=rules.DEFINES,
+    )
+
+
+def _check_suffixes(tree: KernelTree, kernels: tuple[Kernel, ...], rules: BackendRules) -> None:
+    known = CXX_SUFFIXES | HEADER_SUFFIXES
+    tables = [(("torch",), torch_table(tree.manifest).src, known)]
+    device_too = known | rules.DEVICE_SUFFIXES
+    tables += [(("kernel", kernel.name), kernel.src, device_too) for kernel in kernels]
+    for key_path, paths, suffixes in tables:
+        for index, path in enumerate(paths):
+            if _suffix(path) not in suffixes:
+                raise PlanError(
+                    f"cannot compile {path!r} for {rules.BACKEND}",
+                    where=tree.where(*key_path, "src", index),
+                    hint=f"known endings: {' '.join(sorted(suffixes))}",
+                )
+
+
+def _suffix(path: str) -> str:
+    return PurePosixPath(path).suffix
+
+
+def _link_flags(components: tuple[Component, ...]) -> tuple[str, ...]:
+    """Return the compiler flags that the linker must see too."""
+    used = {flag for component in components for flag in component.cxx_flags}
+    return tuple(sorted(used & {"-fopenmp"}))

@@ -1,0 +1,42 @@
+"""Builds for the CPU, against the installed torch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernelmill.spec.backend import Backend
+from kernelmill.spec.variant import Compute
+
+if TYPE_CHECKING:
+    from kernelmill.builder.toolchain import Toolchain
+    from kernelmill.spec.manifest import Kernel
+
+BACKEND = Backend.CPU
+DEFINES = ("CPU_KERNEL",)
+CMAKE_MODULES: tuple[str, ...] = ()
+DEVICE_SUFFIXES: frozenset[str] = frozenset()
+
+
+def compute(_asked: tuple[int, int] | None) -> Compute:
+    """Return the CPU: it has no runtime version."""
+    return Compute(backend=BACKEND, version=None)
+
+
+def runtime_soname(_compute: Compute) -> str:
+    """Return nothing: there is no GPU runtime."""
+    return ""
+
+
+def objection(_toolchain: Toolchain) -> str:
+    """Return nothing: a C++ compiler is enough, and every build needs one."""
+    return ""
+
+
+def pick_archs(_kernel: Kernel, _toolchain: Toolchain, _where: str) -> tuple[str, ...]:
+    """Return nothing: there is no device."""
+    return ()
+
+
+def is_cross(_toolchain: Toolchain) -> bool:
+    """Return False: every torch has the CPU."""
+    return False
