@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kernelmill.spec.backend import Backend
-
-if TYPE_CHECKING:
-    from kernelmill.spec.names import RepoId
+from kernelmill.spec.names import RepoId
+from kernelmill.spec.reader import Place, natural, parsed, table, text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,3 +45,21 @@ class KernelDependency:
     repo_id: RepoId
     version: int | None = None
     revision: str | None = None
+
+
+def kernel_dependency(value: object, place: Place) -> KernelDependency:
+    """Read ``{repo-id, version}`` or ``{repo-id, revision}``, refusing other keys."""
+    item = table(value, place)
+    dependency = KernelDependency(
+        repo_id=item.required(
+            "repo-id", parsed(RepoId.parse), stand_in=RepoId(namespace="", name="")
+        ),
+        version=item.optional("version", natural, default=None),
+        revision=item.optional("revision", text, default=None),
+    )
+    if "version" in item and "revision" in item:
+        raise place.fail("version and revision are mutually exclusive", "keep one of the two")
+    if "version" not in item and "revision" not in item:
+        raise place.fail("either version or revision must be given", "add version = 1")
+    item.reject_unknown()
+    return dependency

@@ -10,21 +10,22 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Final, Literal
 
 from kernelmill.spec.backend import Backend
-from kernelmill.spec.dependencies import KernelDependency
+from kernelmill.spec.dependencies import KernelDependency, kernel_dependency
 from kernelmill.spec.digest import Algorithm, Digest
-from kernelmill.spec.errors import InputError, InvalidName, MetadataError
-from kernelmill.spec.names import KernelName, RepoId
+from kernelmill.spec.errors import InputError, InvalidName, KernelError, MetadataError
+from kernelmill.spec.names import KernelName
 from kernelmill.spec.reader import (
     Faults,
     Place,
     Table,
     boolean,
-    did_you_mean,
+    choice,
     each,
     natural,
+    or_null,
     parsed,
     table,
     text,
@@ -47,6 +48,8 @@ __all__ = [
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _THREE_NUMBERS: Final = re.compile(r"(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){2}")
 BuildMode = Literal["develop", "release"]
+_ALGORITHMS: Final[tuple[Algorithm, ...]] = ("sha256", "sha512")
+_MODES: Final[tuple[BuildMode, ...]] = ("develop", "release")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +124,7 @@ def parse(
         MetadataError: not JSON, a key is missing or has the wrong type; names file and key.
     """
     try:
-        raw: Any = json.loads(content)
+        raw = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise MetadataError(
             f"not valid JSON: {error}", where=where, hint="build or download the kernel again"
@@ -138,7 +141,7 @@ def parse(
     return metadata
 
 
-def _metadata_error(error: Any) -> MetadataError:
+def _metadata_error(error: KernelError) -> MetadataError:
     return MetadataError(error.problem, where=error.where, hint=error.hint)
 
 
@@ -177,89 +180,62 @@ def _read(root: Table, assumed: tuple[str, ...]) -> Metadata:
         name=root.required("name", text if lenient else _kernel_name, stand_in=""),
         id=root.required("id", text, stand_in=""),
         version=root.required("version", natural, stand_in=0),
-        kernels_minver=root.optional("kernels-minver", _or_null(_three_numbers), default=None),
-        license=root.optional("license", _or_null(text), default=None),
-        upstream=root.optional("upstream", _or_null(text), default=None),
-        source=root.optional("source", _or_null(text), default=None),
+        kernels_minver=root.optional("kernels-minver", or_null(_three_numbers), default=None),
+        license=root.optional("license", or_null(text), default=None),
+        upstream=root.optional("upstream", or_null(text), default=None),
+        source=root.optional("source", or_null(text), default=None),
         python_depends=root.required("python-depends", each(text), stand_in=()),
         kernel_depends=root.optional("kernel-depends", each(kernel_dependency), default=()),
         backend=backend.required("type", parsed(Backend.parse), stand_in=Backend.CPU),
-        archs=backend.optional("archs", _or_null(each(text)), default=None),
-        digest=root.optional("digest", _or_null(_digest), default=None),
-        provenance=root.optional("provenance", _or_null(_provenance), default=None),
-        build=root.optional("kernelmill", _or_null(_build_record), default=None),
+        archs=backend.optional("archs", or_null(each(text)), default=None),
+        digest=root.optional("digest", or_null(_digest), default=None),
+        provenance=root.optional("provenance", or_null(_provenance), default=None),
+        build=root.optional("kernelmill", or_null(_build_record), default=None),
         assumed=assumed,
     )
 
 
-def _or_null(convert: Any) -> Any:
-    """Let ``null`` stand for a key that is left out, as older writers do."""
-    return lambda value, place: None if value is None else convert(value, place)
-
-
-def _kernel_name(value: Any, place: Place) -> str:
+def _kernel_name(value: object, place: Place) -> str:
     name = text(value, place)
     # Names with "--" exist: they were legal before a Hub refused them.
     try:
         KernelName.parse(re.sub("-+", "-", name), where=str(place))
     except InvalidName as error:
-        raise InvalidName(f"invalid kernel name {name!r}", where=error.where, hint=error.hint) from None
+        raise InvalidName(
+            f"invalid kernel name {name!r}", where=error.where, hint=error.hint
+        ) from None
     return name
 
 
-def _three_numbers(value: Any, place: Place) -> str:
+def _three_numbers(value: object, place: Place) -> str:
     version = text(value, place)
     if not _THREE_NUMBERS.fullmatch(version):
         raise place.fail(f"{version!r} is not a version", "write three numbers: 0.14.0")
     return version
 
 
-def kernel_dependency(value: Any, place: Place) -> KernelDependency:
-    """Read ``{repo-id, version}`` or ``{repo-id, revision}``, refusing other keys."""
+def _digest(value: object, place: Place) -> Digest:
     item = table(value, place)
-    dependency = KernelDependency(
-        repo_id=item.required(
-            "repo-id", parsed(RepoId.parse), stand_in=RepoId(namespace="", name="")
-        ),
-        version=item.optional("version", natural, default=None),
-        revision=item.optional("revision", text, default=None),
+    algorithm: Algorithm = item.required(
+        "algorithm", choice("digest algorithm", _ALGORITHMS), stand_in="sha256"
     )
-    if "version" in item and "revision" in item:
-        raise place.fail("version and revision are mutually exclusive", "keep one of the two")
-    if "version" not in item and "revision" not in item:
-        raise place.fail("either version or revision must be given", "add version = 1")
-    item.reject_unknown()
-    return dependency
-
-
-def _digest(value: Any, place: Place) -> Digest:
-    item = table(value, place)
-    algorithm = item.required("algorithm", _algorithm, stand_in="sha256")
     return Digest(algorithm=algorithm, files=item.required("files", _strings, stand_in={}))
 
 
-def _algorithm(value: Any, place: Place) -> Algorithm:
-    name = text(value, place)
-    if name not in {"sha256", "sha512"}:
-        near = did_you_mean(name, ("sha256", "sha512"))
-        raise place.fail(f"unknown digest algorithm {name!r}", near or "allowed: sha256, sha512")
-    return cast("Algorithm", name)
-
-
-def _strings(value: Any, place: Place) -> dict[str, str]:
+def _strings(value: object, place: Place) -> dict[str, str]:
     item = table(value, place)
     return {key: item.required(key, text, stand_in="") for key in sorted(item.keys())}
 
 
-def _provenance(value: Any, place: Place) -> Provenance:
+def _provenance(value: object, place: Place) -> Provenance:
     item = table(value, place)
     nothing = SourceState()
     builder = item.required("kernel-builder", _source_state, stand_in=nothing)
-    kernel = item.optional("kernel", _or_null(_source_state), default=None)
+    kernel = item.optional("kernel", or_null(_source_state), default=None)
     return Provenance(kernel_builder=builder, kernel=kernel or nothing)
 
 
-def _source_state(value: Any, place: Place) -> SourceState:
+def _source_state(value: object, place: Place) -> SourceState:
     item = table(value, place)
     key = "commit" if "commit" in item else "sha"  # the name that older builders wrote
     commit = item.optional(key, _commit, default=None)
@@ -270,28 +246,21 @@ def _source_state(value: Any, place: Place) -> SourceState:
     return SourceState(version=version, commit=commit, is_dirty=is_dirty)
 
 
-def _commit(value: Any, place: Place) -> str:
+def _commit(value: object, place: Place) -> str:
     commit = text(value, place).lower()
     if not _COMMIT.fullmatch(commit):
         raise place.fail(f"{commit!r} is not a git object id", "write 40 or 64 hex digits")
     return commit
 
 
-def _build_record(value: Any, place: Place) -> BuildRecord:
+def _build_record(value: object, place: Place) -> BuildRecord:
     item = table(value, place)
     return BuildRecord(
-        mode=item.required("mode", _mode, stand_in="develop"),
+        mode=item.required("mode", choice("build mode", _MODES), stand_in="develop"),
         is_cross=item.required("cross", boolean, stand_in=False),
         compilers=item.optional("compilers", _strings, default={}),
         inputs=item.optional("inputs", _strings, default={}),
     )
-
-
-def _mode(value: Any, place: Place) -> BuildMode:
-    mode = text(value, place)
-    if mode not in {"develop", "release"}:
-        raise place.fail(f"unknown build mode {mode!r}", "allowed: develop, release")
-    return cast("BuildMode", mode)
 
 
 def dumps(metadata: Metadata) -> str:

@@ -129,6 +129,11 @@ def _known_hint(key: str, known: Sequence[str]) -> str:
     return did_you_mean(key, known) or f"allowed here: {', '.join(sorted(known))}"
 
 
+def allowed_hint(word: str, allowed: Sequence[str]) -> str:
+    """Return the nearest allowed word, if any is near, and all of them."""
+    return f"{did_you_mean(word, allowed)} allowed: {', '.join(allowed)}".strip()
+
+
 def did_you_mean(word: str, known: Sequence[str]) -> str:
     """Return a question with the nearest known word, or nothing."""
     near = get_close_matches(word.lower().replace("_", "-"), known, n=1)
@@ -182,6 +187,24 @@ def each(convert: Convert[T]) -> Convert[tuple[T, ...]]:
             elif item is not None:
                 items.append(item)
         return tuple(items)
+
+    return read
+
+
+def or_null(convert: Convert[T]) -> Convert[T | None]:
+    """Return a reader that lets ``null`` stand for a key that is left out."""
+    return lambda value, place: None if value is None else convert(value, place)
+
+
+def choice(what: str, allowed: Sequence[T]) -> Convert[T]:
+    """Return a reader of one of the ``allowed`` strings; ``what`` names their kind."""
+
+    def read(value: Any, place: Place) -> T:
+        word = text(value, place)
+        for it in allowed:
+            if it == word:
+                return it
+        raise place.fail(f"unknown {what} {word!r}", allowed_hint(word, tuple(map(str, allowed))))
 
     return read
 

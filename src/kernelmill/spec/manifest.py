@@ -1,0 +1,124 @@
+"""``build.toml``: how an author describes a kernel. Reads edition 5."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import TYPE_CHECKING, Final
+
+from kernelmill.spec.editions import v5
+from kernelmill.spec.editions.model import (
+    BackendGeneral,
+    CudaGeneral,
+    Framework,
+    General,
+    HubTarget,
+    Kernel,
+    Manifest,
+    Torch,
+    TorchNoarch,
+    TvmFfi,
+)
+from kernelmill.spec.errors import InputError, KernelError, ManifestError
+from kernelmill.spec.reader import Faults, Place, Table
+from kernelmill.spec.toml_lines import key_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "BackendGeneral",
+    "CudaGeneral",
+    "Framework",
+    "General",
+    "HubTarget",
+    "Kernel",
+    "Manifest",
+    "Torch",
+    "TorchNoarch",
+    "TvmFfi",
+    "parse",
+]
+
+_AT_LINE: Final = re.compile(r" \(at (?:line (?P<line>\d+), column \d+|end of document)\)$")
+_TWICE: Final = re.compile(r"Cannot declare \('kernel', '(?P<name>.*)'\) twice")
+
+
+def parse(content: str, *, where: str = "build.toml") -> Manifest:
+    """Read ``build.toml``.
+
+    Args:
+        content: the file's text.
+        where: its name, for errors.
+
+    Raises:
+        ManifestError: ``faults`` has every mistake, in the file's order, each with its line.
+    """
+    document = _load(content, where)
+    faults = Faults(file=where, lines=key_lines(content))
+    root = Table(document, Place(path=(), faults=faults))
+    _check_edition(document, faults)
+    manifest = v5.read(root) if not faults.found else None
+    if manifest is None or faults.found:
+        found = tuple(sorted(faults.found, key=_line))
+        raise ManifestError(f"{len(found)} mistakes in {where}", where=where, faults=found)
+    return manifest
+
+
+def _line(fault: KernelError) -> int:
+    match = re.search(r":(\d+) ", f"{fault.where} ")
+    return int(match[1]) if match else 0
+
+
+def _load(content: str, where: str) -> Mapping[str, object]:
+    try:
+        return tomllib.loads(content)
+    except (ValueError, RecursionError) as error:
+        fault = _syntax_fault(str(error), content, where)
+        raise ManifestError(
+            fault.problem, where=fault.where, hint=fault.hint, faults=(fault,)
+        ) from error
+
+
+def _syntax_fault(message: str, content: str, where: str) -> InputError:
+    """Turn tomllib's text, which ends in the place, into an error with a place."""
+    at = _AT_LINE.search(message)
+    line = (at and at["line"]) or str(len(content.splitlines()) or 1)
+    reason = message[: at.start()] if at else message
+    if twice := _TWICE.match(reason):
+        return InputError(
+            f"kernel {twice['name']!r} is declared twice",
+            where=f"{where}:{line}",
+            hint="give each kernel a name of its own",
+        )
+    return InputError(
+        f"not valid TOML: {reason}", where=f"{where}:{line}", hint="see https://toml.io for syntax"
+    )
+
+
+def _check_edition(document: Mapping[str, object], faults: Faults) -> None:
+    general = document.get("general")
+    if not isinstance(general, dict):
+        return  # reported as a missing or wrong table
+    edition = general.get("edition")
+    if edition is None:
+        guess = _guess_edition(document, general)
+        problem = f"missing key 'edition': this looks like edition {guess}, and only 5 is read"
+        hint = "add edition = 5 and rewrite the file to its keys: see docs/manifest.md"
+        faults.add(("general",), problem, hint)
+    elif edition != v5.EDITION or isinstance(edition, bool):
+        newer = isinstance(edition, int) and edition > v5.EDITION
+        hint = "upgrade kernelmill" if newer else "write edition = 5 and use its keys"
+        problem = f"edition {edition!r} is not supported, only {v5.EDITION} is read"
+        faults.add(("general", "edition"), problem, hint)
+
+
+def _guess_edition(document: Mapping[str, object], general: Mapping[str, object]) -> str:
+    """Name the edition that a file without one was written for, by the keys it uses."""
+    kernels = document.get("kernel")
+    tables = kernels.values() if isinstance(kernels, dict) else ()
+    if "backends" in general:
+        return "5" if "kernel-depends" in general else "3 or 4"
+    if any(isinstance(it, dict) and "backend" in it for it in tables):
+        return "2"
+    return "1"
