@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kernelmill.builder.errors import PlanError, ToolchainError
 from kernelmill.builder.jobs import job_count
-from kernelmill.builder.sources import DEFAULT_PYEXT, HEADER_SUFFIXES, files_of, torch_table
+from kernelmill.builder.sources import HEADER_SUFFIXES, PYTHON_SUFFIXES, files_of, torch_table
 from kernelmill.spec.variant import ArchVariant, Framework
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def plan_build(
         binding=binding,
         kernels=components,
         link_flags=_link_flags((binding, *components)),
-        pyext=torch.pyext or DEFAULT_PYEXT,
+        pyext=tuple(dict.fromkeys((*PYTHON_SUFFIXES, *torch.pyext))),
         cmake_modules=rules.CMAKE_MODULES,
         torch_version=toolchain.torch.release.series,
         archs=archs or None,

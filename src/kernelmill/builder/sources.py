@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MANIFEST_NAME = "build.toml"
 HEADER_SUFFIXES = frozenset({".h", ".hh", ".hpp", ".hxx", ".cuh", ".inc", ".inl", ".ipp"})
-DEFAULT_PYEXT = ("py", "pyi")
+PYTHON_SUFFIXES = ("py", "pyi")
 _GENERATED = frozenset({"torch-ext/registration.h"})
 """Written by ``create-pyproject`` between the sources; the same for every kernel."""
 _NOT_SOURCES = frozenset({"build", "result", "dist", "__pycache__", "CMakeFiles"})
@@ -147,7 +147,7 @@ def _source_paths(root: Path, manifest: Manifest, torch: Torch) -> Iterator[str]
 
 
 def _package_paths(root: Path, package: str, torch: Torch) -> Iterator[str]:
-    return _files_below(root, package, {f".{suffix}" for suffix in torch.pyext or DEFAULT_PYEXT})
+    return _files_below(root, package, {f".{suffix}" for suffix in (*PYTHON_SUFFIXES, *torch.pyext)})
 
 
 def _files_below(root: Path, folder: str, suffixes: Iterable[str]) -> Iterator[str]:

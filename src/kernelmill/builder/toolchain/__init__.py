@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.errors import ToolchainError
@@ -17,6 +18,7 @@ from kernelmill.builder.toolchain.programs import (
     probe_ninja,
 )
 from kernelmill.builder.toolchain.torch import TorchInstall, probe_torch
+from kernelmill.spec.backend import Backend
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,3 +84,12 @@ def require(program: Program) -> Candidate:
     raise ToolchainError(
         f"no usable {program.name}; tried {tried or 'nothing'}", hint=_HINTS.get(program.name, "")
     )
+
+
+def compiler_versions(toolchain: Toolchain, backend: Backend) -> dict[str, str]:
+    """Return role -> name and version of each compiler that a build for ``backend`` uses."""
+    cxx = require(toolchain.cxx)
+    versions = {"c++": f"{Path(cxx.path).name} {cxx.version}"}
+    if backend is Backend.ROCM:
+        versions["hip"] = toolchain.hip.version
+    return versions
