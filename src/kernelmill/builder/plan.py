@@ -55,7 +55,8 @@ class BuildPlan:
     kernels: tuple[Component, ...]
     link_flags: tuple[str, ...]
     pyext: tuple[str, ...]
-    cmake_modules: tuple[str, ...]
+    settings: Mapping[str, str]
+    """Variables of the generated project that belong to the backend."""
     torch_version: tuple[int, int]
     archs: tuple[str, ...] | None
     """Every device architecture in the binary; None where the backend has none."""
@@ -98,13 +99,14 @@ class BackendRules(Protocol):
     BACKEND: Backend
     DEFINES: tuple[str, ...]
     """Preprocessor definitions of every source, host and device."""
-    CMAKE_MODULES: tuple[str, ...]
-    """Files of ``cmake/`` that the generated project includes for this backend."""
     DEVICE_SUFFIXES: frozenset[str]
     """Sources for the device compiler."""
 
     def compute(self, asked: tuple[int, int] | None) -> Compute:
         """Return the compute part of the variant, for the runtime version that was asked for."""
+
+    def settings(self, compute: Compute) -> Mapping[str, str]:
+        """Return the variables that the backend's part of a generated project reads."""
 
     def runtime_soname(self, compute: Compute) -> str:
         """Return the GPU runtime that a binary needs, or nothing."""
@@ -169,7 +171,7 @@ def plan_build(
         kernels=components,
         link_flags=_link_flags((binding, *components)),
         pyext=tuple(dict.fromkeys((*PYTHON_SUFFIXES, *torch.pyext))),
-        cmake_modules=rules.CMAKE_MODULES,
+        settings=rules.settings(variant.compute),
         torch_version=toolchain.torch.release.series,
         archs=archs or None,
         runtime_soname=rules.runtime_soname(variant.compute),

@@ -13,13 +13,17 @@ if TYPE_CHECKING:
 
 BACKEND = Backend.CPU
 DEFINES = ("CPU_KERNEL",)
-CMAKE_MODULES: tuple[str, ...] = ()
 DEVICE_SUFFIXES: frozenset[str] = frozenset()
 
 
 def compute(_asked: tuple[int, int] | None) -> Compute:
     """Return the CPU: it has no runtime version."""
     return Compute(backend=BACKEND, version=None)
+
+
+def settings(_compute: Compute) -> dict[str, str]:
+    """Return nothing: the common part of a project is enough."""
+    return {}
 
 
 def runtime_soname(_compute: Compute) -> str:

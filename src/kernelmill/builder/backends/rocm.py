@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.errors import PlanError
+from kernelmill.builder.hip.stub import SONAMES
 from kernelmill.builder.matrix import load_matrix
 from kernelmill.spec.backend import Backend, normalise_gfx
 from kernelmill.spec.errors import InvalidName
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 BACKEND = Backend.ROCM
 DEFINES = ("ROCM_KERNEL", "USE_ROCM", "__HIP_PLATFORM_AMD__")
-CMAKE_MODULES = ("hip_cross.cmake",)
 DEVICE_SUFFIXES = frozenset({".hip", ".cu"})
 
 
@@ -25,9 +25,23 @@ def compute(asked: tuple[int, int] | None) -> Compute:
     return Compute(backend=BACKEND, version=asked or load_matrix().default_rocm)
 
 
+def settings(compute: Compute) -> dict[str, str]:
+    """Return the ROCm version that device code and stub are made for."""
+    major, minor = _rocm(compute)
+    return {"HIP_CROSS_ROCM_VERSION": f"{major}.{minor}"}
+
+
 def runtime_soname(compute: Compute) -> str:
-    """Return the HIP runtime's soname in this ROCm."""
-    return load_matrix().rocm_soname(compute.version or load_matrix().default_rocm)
+    """Return the HIP runtime's soname in this ROCm.
+
+    Raises:
+        PlanError: no such ROCm is known.
+    """
+    major, minor = _rocm(compute)
+    if major not in SONAMES:
+        known = " and ".join(f"{it}.x" for it in sorted(SONAMES))
+        raise PlanError(f"unknown ROCm {major}.{minor}", hint=f"known: {known}")
+    return SONAMES[major]
 
 
 def objection(toolchain: Toolchain) -> str:
@@ -66,3 +80,7 @@ def _check_arch(arch: str, where: str, toolchain: Toolchain) -> None:
             where=where,
             hint=f"it knows {', '.join(sorted(known))}",
         )
+
+
+def _rocm(compute: Compute) -> tuple[int, int]:
+    return compute.version or load_matrix().default_rocm

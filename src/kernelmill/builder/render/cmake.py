@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kernelmill.builder.hip.project import recipe_files
 from kernelmill.builder.render.template import read_template, render_template
+from kernelmill.spec.backend import Backend
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +31,7 @@ def cmake_lists(plans: Sequence[BuildPlan], *, root: str) -> str:
 
 
 def cmake_modules(plans: Sequence[BuildPlan]) -> dict[str, str]:
-    """Return the files of ``cmake/`` that ``plans`` include."""
-    names = {*_EVERY_PROJECT, *(name for plan in plans for name in plan.cmake_modules)}
-    return {f"cmake/{name}": read_template(f"project/cmake/{name}") for name in sorted(names)}
+    """Return the files of ``cmake/`` that ``plans`` need."""
+    own = [*_EVERY_PROJECT, *(f"{plan.backend}.cmake" for plan in plans)]
+    files = {f"cmake/{name}": read_template(f"project/cmake/{name}") for name in own}
+    return files | (recipe_files() if any(plan.backend is Backend.ROCM for plan in plans) else {})
