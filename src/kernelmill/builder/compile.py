@@ -7,6 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kernelmill.builder.backends import rules_for
 from kernelmill.builder.errors import BuildKilled, CompileError
 from kernelmill.builder.toolchain import require
 
@@ -100,6 +101,7 @@ def configure_command(plan: BuildPlan, toolchain: Toolchain, workspace: Workspac
         "Python3_EXECUTABLE": toolchain.torch.python,
         "KERNEL_ROOT": workspace.root,
         "KERNEL_BACKEND": plan.backend,
+        **rules_for(plan.backend).tool_settings(toolchain),
     }
     if toolchain.ccache.chosen:
         definitions["CMAKE_CXX_COMPILER_LAUNCHER"] = toolchain.ccache.chosen.path

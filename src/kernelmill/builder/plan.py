@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
-from kernelmill.builder.errors import PlanError, ToolchainError
+from kernelmill.builder.errors import PlanError
 from kernelmill.builder.jobs import job_count
 from kernelmill.builder.sources import HEADER_SUFFIXES, PYTHON_SUFFIXES, files_of, torch_table
+from kernelmill.builder.toolchain import require
 from kernelmill.spec.variant import ArchVariant, Framework
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ class BackendRules(Protocol):
     """Preprocessor definitions of every source, host and device."""
     DEVICE_SUFFIXES: frozenset[str]
     """Sources for the device compiler."""
+    IS_CROSS: bool
+    """Whether builds are made without the backend's own torch and SDK."""
 
     def compute(self, asked: tuple[int, int] | None) -> Compute:
         """Return the compute part of the variant, for the runtime version that was asked for."""
@@ -111,8 +114,11 @@ class BackendRules(Protocol):
     def runtime_soname(self, compute: Compute) -> str:
         """Return the GPU runtime that a binary needs, or nothing."""
 
-    def objection(self, toolchain: Toolchain) -> str:
-        """Say why nothing can be built for this backend here, or nothing."""
+    def require_tools(self, toolchain: Toolchain) -> None:
+        """Raise ``HostError`` when this machine cannot build for this backend."""
+
+    def tool_settings(self, toolchain: Toolchain) -> Mapping[str, str]:
+        """Return the CMake variables that tell the project which of this machine's tools to use."""
 
     def pick_archs(self, kernel: Kernel, toolchain: Toolchain, where: str) -> tuple[str, ...]:
         """Return the device architectures of one kernel; ``where`` is their place.
@@ -121,8 +127,6 @@ class BackendRules(Protocol):
             PlanError: none is named, or the compiler cannot target one.
         """
 
-    def is_cross(self, toolchain: Toolchain) -> bool:
-        """Say whether the installed torch is not the one that the build is for."""
 
 
 def plan_build(
@@ -142,11 +146,11 @@ def plan_build(
 
     Raises:
         PlanError: the kernel is not for this backend or this torch, or a source cannot be compiled.
-        ToolchainError: this machine cannot build for this backend.
+        HostError: this machine cannot build for this backend.
     """
     backend = rules.BACKEND
-    if problem := rules.objection(toolchain):
-        raise ToolchainError(problem, hint="`kernel-builder doctor` shows what was tried")
+    require(toolchain.cxx)
+    rules.require_tools(toolchain)
     kernels = _kernels_for(tree, backend)
     torch = torch_table(tree.manifest)
     _check_suffixes(tree, kernels, rules)
@@ -175,7 +179,7 @@ def plan_build(
         torch_version=toolchain.torch.release.series,
         archs=archs or None,
         runtime_soname=rules.runtime_soname(variant.compute),
-        is_cross=rules.is_cross(toolchain),
+        is_cross=rules.IS_CROSS,
         jobs=job_count(toolchain.capacity),
     )
 

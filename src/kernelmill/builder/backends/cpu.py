@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 BACKEND = Backend.CPU
 DEFINES = ("CPU_KERNEL",)
 DEVICE_SUFFIXES: frozenset[str] = frozenset()
+IS_CROSS = False
 
 
 def compute(_asked: tuple[int, int] | None) -> Compute:
@@ -31,16 +32,15 @@ def runtime_soname(_compute: Compute) -> str:
     return ""
 
 
-def objection(_toolchain: Toolchain) -> str:
-    """Return nothing: a C++ compiler is enough, and every build needs one."""
-    return ""
+def require_tools(_toolchain: Toolchain) -> None:
+    """Do nothing: a C++ compiler is enough, and every build needs one."""
+
+
+def tool_settings(_toolchain: Toolchain) -> dict[str, str]:
+    """Return nothing: every build has a C++ compiler."""
+    return {}
 
 
 def pick_archs(_kernel: Kernel, _toolchain: Toolchain, _where: str) -> tuple[str, ...]:
     """Return nothing: there is no device."""
     return ()
-
-
-def is_cross(_toolchain: Toolchain) -> bool:
-    """Return False: every torch has the CPU."""
-    return False

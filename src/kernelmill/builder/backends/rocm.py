@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kernelmill.builder.errors import PlanError
 from kernelmill.builder.hip.stub import SONAMES
+from kernelmill.builder.hip.toolchain import require
 from kernelmill.builder.matrix import load_matrix
 from kernelmill.spec.backend import Backend, normalise_gfx
 from kernelmill.spec.errors import InvalidName
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 BACKEND = Backend.ROCM
 DEFINES = ("ROCM_KERNEL", "USE_ROCM", "__HIP_PLATFORM_AMD__")
 DEVICE_SUFFIXES = frozenset({".hip", ".cu"})
+IS_CROSS = True
+"""With our own HIP header and a stub of the runtime, also where a ROCm SDK is installed."""
 
 
 def compute(asked: tuple[int, int] | None) -> Compute:
@@ -44,9 +47,14 @@ def runtime_soname(compute: Compute) -> str:
     return SONAMES[major]
 
 
-def objection(toolchain: Toolchain) -> str:
-    """Say that there is no HIP compiler, when there is none."""
-    return toolchain.hip.problem
+def require_tools(toolchain: Toolchain) -> None:
+    """Raise ``HipToolchainError`` when no compiler here makes code for AMD GPUs."""
+    require(toolchain.hip)
+
+
+def tool_settings(toolchain: Toolchain) -> dict[str, str]:
+    """Return the compiler for device code."""
+    return {"HIP_CROSS_COMPILER": ";".join(require(toolchain.hip).command)}
 
 
 def pick_archs(kernel: Kernel, toolchain: Toolchain, where: str) -> tuple[str, ...]:
@@ -59,27 +67,17 @@ def pick_archs(kernel: Kernel, toolchain: Toolchain, where: str) -> tuple[str, .
             hint='write rocm-archs = ["gfx942"], or set PYTORCH_ROCM_ARCH=gfx942',
         )
     for arch in archs:
-        _check_arch(arch, where, toolchain)
+        _check_spelling(arch, where)
+    for finding in require(toolchain.hip).check_archs(archs, where=where):
+        raise finding
     return tuple(dict.fromkeys(archs))
 
 
-def is_cross(toolchain: Toolchain) -> bool:
-    """Say whether the installed torch is not a ROCm build."""
-    return not toolchain.torch.hip
-
-
-def _check_arch(arch: str, where: str, toolchain: Toolchain) -> None:
+def _check_spelling(arch: str, where: str) -> None:
     try:
-        name = normalise_gfx(arch)
+        normalise_gfx(arch)
     except InvalidName as error:
         raise PlanError(error.problem, where=where, hint=error.hint) from error
-    known = toolchain.hip.archs
-    if name not in known:
-        raise PlanError(
-            f"the compiler cannot target {arch!r}",
-            where=where,
-            hint=f"it knows {', '.join(sorted(known))}",
-        )
 
 
 def _rocm(compute: Compute) -> tuple[int, int]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.errors import ToolchainError
-from kernelmill.builder.toolchain.hip import HipCompiler, probe_hip
+from kernelmill.builder.hip.probe import probe_hip_compilers
+from kernelmill.builder.hip.toolchain import require as require_hip
 from kernelmill.builder.toolchain.host import probe_capacity, probe_cpu
 from kernelmill.builder.toolchain.programs import (
     Candidate,
@@ -23,6 +25,7 @@ from kernelmill.spec.backend import Backend
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kernelmill.builder.hip.toolchain import Trial
     from kernelmill.builder.jobs import Capacity
 
 _HINTS = {
@@ -42,7 +45,8 @@ class Toolchain:
     cmake: Program
     ninja: Program
     ccache: Program
-    hip: HipCompiler
+    hip: tuple[Trial, ...]
+    """Compilers for AMD GPUs, best first."""
     capacity: Capacity
     default_archs: tuple[str, ...]
     """Device architectures for kernels that name none, from ``PYTORCH_ROCM_ARCH``."""
@@ -66,7 +70,7 @@ def probe_toolchain(env: Mapping[str, str], *, python: str) -> Toolchain:
         cmake=probe_cmake(),
         ninja=probe_ninja(),
         ccache=probe_ccache(),
-        hip=probe_hip(env),
+        hip=probe_hip_compilers(environ=env, package_folders=sys.path),
         capacity=probe_capacity(env),
         default_archs=tuple(sorted(set(archs))),
     )
@@ -91,5 +95,5 @@ def compiler_versions(toolchain: Toolchain, backend: Backend) -> dict[str, str]:
     cxx = require(toolchain.cxx)
     versions = {"c++": f"{Path(cxx.path).name} {cxx.version}"}
     if backend is Backend.ROCM:
-        versions["hip"] = toolchain.hip.version
+        versions["hip"] = require_hip(toolchain.hip).version_text
     return versions
