@@ -144,11 +144,12 @@ def _tee(
 
 def _readable(step: str) -> str:
     """Shorten ``Building CXX object CMakeFiles/x.dir/a/b/relu.cpp.o`` to ``compile relu.cpp``."""
-    words = step.split()
-    name = words[-1].rpartition("/")[2] if words else step
+    name = step.split()[-1].rpartition("/")[2]
     if step.startswith("Building"):
         return f"compile {name.removesuffix('.o')}"
-    return f"link {name}" if step.startswith("Linking") else step
+    if step.startswith("Linking"):
+        return f"link {name}"
+    return step.replace("_/", "")  # device sources are named from the project's folder
 
 
 def _run(command: Sequence[str], *, env: Mapping[str, str], on_line: Callable[[str], None]) -> int:

@@ -14,6 +14,7 @@ from kernelmill.builder.errors import PlanError
 from kernelmill.builder.package import finish_metadata, replace_folder, write_metadata
 from kernelmill.builder.plan import plan_build
 from kernelmill.builder.render import render_project
+from kernelmill.builder.render.metadata import draft_metadata
 from kernelmill.builder.toolchain import compiler_versions
 from kernelmill.builder.toolchain.git import probe_source_state
 
@@ -91,7 +92,8 @@ def build_variant(
         plan, toolchain, workspace, env=build_environment(env), on_step=on_step
     )
     staged = workspace.stage / str(plan.variant)
-    require_no_findings(check_variant(staged, plan), where=str(staged))
+    findings = check_variant(staged, draft_metadata(plan), plan.variant)
+    require_no_findings(findings, where=str(plan.variant))
     metadata = finish_metadata(
         plan,
         staged,

@@ -7,7 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from kernelmill.builder.cli.options import add_folder, add_json, note, print_json
+from kernelmill.builder.cli.options import add_backend, add_folder, add_json, note, print_json
 
 if TYPE_CHECKING:
     import argparse
@@ -20,12 +20,7 @@ HELP = "build a kernel into build/<variant>/, against the installed torch"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_folder(parser)
-    parser.add_argument(
-        "--backend",
-        action="append",
-        metavar="NAME",
-        help="cpu or rocm; may be repeated; by default every backend of build.toml that can be built here",
-    )
+    add_backend(parser)
     parser.add_argument("--variant", metavar="NAME", help="the one variant to build")
     parser.add_argument("--rocm", metavar="M.m", help="the ROCm to link for")
     add_json(parser)

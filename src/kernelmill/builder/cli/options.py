@@ -33,3 +33,13 @@ def print_json(document: dict[str, object]) -> None:
 def note(text: str) -> None:
     """Tell something that is not the command's result."""
     print(text, file=sys.stderr, flush=True)
+
+
+def add_backend(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--backend``."""
+    parser.add_argument(
+        "--backend",
+        action="append",
+        metavar="NAME",
+        help="cpu or rocm; may be repeated; by default all of build.toml that can be built for",
+    )

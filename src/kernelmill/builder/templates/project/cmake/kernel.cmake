@@ -4,6 +4,7 @@
 #   kernel_component(NAME ...)          one [kernel.NAME] of build.toml, compiled with its own flags
 #   kernel_install(...)                 targets `install` (PREFIX/VARIANT) and `local_install` (build/VARIANT)
 
+get_filename_component(KERNEL_ROOT "${KERNEL_ROOT}" ABSOLUTE)
 set(CMAKE_CXX_STANDARD 20) # torch's own headers are C++20
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
