@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.backends import rules_for
-from kernelmill.builder.errors import BuildKilled, CompileError
+from kernelmill.builder.errors import BuildKilledError, CompileError
+from kernelmill.builder.hip.diagnosis import explain_failure
 from kernelmill.builder.toolchain import require
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from kernelmill.builder.plan import BuildPlan
     from kernelmill.builder.toolchain import Toolchain
+    from kernelmill.spec.errors import KernelError
 
 NINJA_STATUS = "[%f/%t] "
 _STEP = re.compile(r"\[(\d+)/(\d+)\] (.*)")
@@ -75,7 +77,8 @@ def compile_project(
 
     Raises:
         CompileError: a tool refused the sources; holds its first errors and the log's place.
-        BuildKilled: a compiler was killed by a signal.
+        HipSourceError: a source uses a part of HIP that cross-compilation lacks.
+        BuildKilledError: a compiler was killed by a signal.
         ToolchainError: a tool is missing.
     """
     cmake = require(toolchain.cmake).path
@@ -144,7 +147,7 @@ def _tee(
 
 def _readable(step: str) -> str:
     """Shorten ``Building CXX object CMakeFiles/x.dir/a/b/relu.cpp.o`` to ``compile relu.cpp``."""
-    name = step.split()[-1].rpartition("/")[2]
+    name = step.rsplit(maxsplit=1)[-1].rpartition("/")[2]
     if step.startswith("Building"):
         return f"compile {name.removesuffix('.o')}"
     if step.startswith("Linking"):
@@ -170,15 +173,14 @@ def _run(command: Sequence[str], *, env: Mapping[str, str], on_line: Callable[[s
     return process.returncode
 
 
-def _failure(status: int, lines: Sequence[str], workspace: Workspace) -> CompileError | BuildKilled:
-    where = str(workspace.log)
+def _failure(status: int, lines: Sequence[str], workspace: Workspace) -> KernelError:
+    log = f"the whole log is in {workspace.log}"
     if status < 0 or any(_KILLED.search(line) for line in lines):
-        return BuildKilled(
+        return BuildKilledError(
             "a compiler was killed, probably because memory ran out",
-            where=where,
+            where=str(workspace.log),
             hint="run fewer at once: MAX_JOBS=1",
         )
-    return CompileError(
-        f"the build failed:\n{error_excerpts(lines)}",
-        hint=f"the whole log is in {where}",
-    )
+    if explained := explain_failure("\n".join(lines)):
+        return explained
+    return CompileError(f"the build failed:\n{error_excerpts(lines)}", hint=log)

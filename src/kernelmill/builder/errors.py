@@ -13,7 +13,7 @@ class PlanError(InputError):
     """What is asked for cannot be built from this kernel."""
 
 
-class FilesExist(InputError, FileExistsError):
+class FilesExistError(InputError, FileExistsError):
     """Generated files would overwrite existing ones."""
 
 
@@ -27,7 +27,7 @@ class CompileError(KernelError):
     exit_code = 1
 
 
-class BuildKilled(HostError):
+class BuildKilledError(HostError):
     """A compiler was killed by the system."""
 
 

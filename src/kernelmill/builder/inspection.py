@@ -58,7 +58,9 @@ def find_binary(path: Path) -> Path:
         raise SourceError("no such file or folder", where=str(path))
     found = sorted(path.glob("*.so"))
     if len(found) != 1:
-        problem = f"{len(found)} compiled extensions here" if found else "no compiled extension here"
+        problem = (
+            f"{len(found)} compiled extensions here" if found else "no compiled extension here"
+        )
         raise SourceError(problem, where=str(path), hint="name one file, or one variant's folder")
     return found[0]
 

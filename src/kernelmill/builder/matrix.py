@@ -25,6 +25,4 @@ def load_matrix() -> Matrix:
     """Return the matrix that this version of kernelmill knows."""
     text = (resources.files("kernelmill.builder") / "data/matrix.toml").read_text(encoding="utf-8")
     rocm = tomllib.loads(text)["rocm"]
-    return Matrix(
-        default_rocm=parse_major_minor(rocm["default"], where="matrix.toml rocm.default")
-    )
+    return Matrix(default_rocm=parse_major_minor(rocm["default"], where="matrix.toml rocm.default"))

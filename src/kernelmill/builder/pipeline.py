@@ -53,9 +53,7 @@ def plan_variants(
         ToolchainError: this machine cannot build something.
     """
     plans = tuple(
-        plan_build(
-            tree, toolchain, rules_for(backend), asked_version=request.version_for(backend)
-        )
+        plan_build(tree, toolchain, rules_for(backend), asked_version=request.version_for(backend))
         for backend in request.backends
     )
     for plan in plans:
@@ -81,16 +79,14 @@ def build_variant(
 
     Raises:
         CompileError: the sources do not compile.
-        BuildKilled: a compiler was killed.
+        BuildKilledError: a compiler was killed.
         CheckError: the binary is not what the plan says.
         ToolchainError: a tool is missing.
     """
     workspace = Workspace(root=tree.root, folder=tree.root / WORK_FOLDER / str(plan.variant))
     shutil.rmtree(workspace.stage, ignore_errors=True)
     render_project([plan]).write(workspace.project, force=True)
-    compile_project(
-        plan, toolchain, workspace, env=build_environment(env), on_step=on_step
-    )
+    compile_project(plan, toolchain, workspace, env=build_environment(env), on_step=on_step)
     staged = workspace.stage / str(plan.variant)
     findings = check_variant(staged, draft_metadata(plan), plan.variant)
     require_no_findings(findings, where=str(plan.variant))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kernelmill.builder.toolchain import Toolchain
     from kernelmill.spec.backend import Backend
     from kernelmill.spec.manifest import Kernel, Manifest, Torch
+    from kernelmill.spec.reader import KeyPath
     from kernelmill.spec.variant import Compute
 
 CXX_SUFFIXES = frozenset({".c", ".cc", ".cpp", ".cxx"})
@@ -105,28 +106,27 @@ class BackendRules(Protocol):
     IS_CROSS: bool
     """Whether builds are made without the backend's own torch and SDK."""
 
-    def compute(self, asked: tuple[int, int] | None) -> Compute:
+    def compute(self, asked: tuple[int, int] | None, /) -> Compute:
         """Return the compute part of the variant, for the runtime version that was asked for."""
 
-    def settings(self, compute: Compute) -> Mapping[str, str]:
+    def settings(self, compute: Compute, /) -> Mapping[str, str]:
         """Return the variables that the backend's part of a generated project reads."""
 
-    def runtime_soname(self, compute: Compute) -> str:
+    def runtime_soname(self, compute: Compute, /) -> str:
         """Return the GPU runtime that a binary needs, or nothing."""
 
-    def require_tools(self, toolchain: Toolchain) -> None:
+    def require_tools(self, toolchain: Toolchain, /) -> None:
         """Raise ``HostError`` when this machine cannot build for this backend."""
 
-    def tool_settings(self, toolchain: Toolchain) -> Mapping[str, str]:
+    def tool_settings(self, toolchain: Toolchain, /) -> Mapping[str, str]:
         """Return the CMake variables that tell the project which of this machine's tools to use."""
 
-    def pick_archs(self, kernel: Kernel, toolchain: Toolchain, where: str) -> tuple[str, ...]:
+    def pick_archs(self, kernel: Kernel, toolchain: Toolchain, where: str, /) -> tuple[str, ...]:
         """Return the device architectures of one kernel; ``where`` is their place.
 
         Raises:
             PlanError: none is named, or the compiler cannot target one.
         """
-
 
 
 def plan_build(
@@ -253,9 +253,7 @@ def _binding(torch: Torch, rules: BackendRules) -> Component:
     )
 
 
-def _component(
-    kernel: Kernel, rules: BackendRules, toolchain: Toolchain, where: str
-) -> Component:
+def _component(kernel: Kernel, rules: BackendRules, toolchain: Toolchain, where: str) -> Component:
     device_sources = tuple(path for path in kernel.src if _suffix(path) in rules.DEVICE_SUFFIXES)
     return Component(
         name=kernel.name,
@@ -271,7 +269,9 @@ def _component(
 
 def _check_suffixes(tree: KernelTree, kernels: tuple[Kernel, ...], rules: BackendRules) -> None:
     known = CXX_SUFFIXES | HEADER_SUFFIXES
-    tables = [(("torch",), torch_table(tree.manifest).src, known)]
+    tables: list[tuple[KeyPath, tuple[str, ...], frozenset[str]]] = [
+        (("torch",), torch_table(tree.manifest).src, known)
+    ]
     device_too = known | rules.DEVICE_SUFFIXES
     tables += [(("kernel", kernel.name), kernel.src, device_too) for kernel in kernels]
     for key_path, paths, suffixes in tables:

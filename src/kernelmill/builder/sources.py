@@ -140,14 +140,17 @@ def _problem(root: Path, path: str, *, is_folder: bool) -> str:
 
 
 def _source_paths(root: Path, manifest: Manifest, torch: Torch) -> Iterator[str]:
-    for table in (torch, *manifest.kernels):
+    tables: list[Torch | Kernel] = [torch, *manifest.kernels]
+    for table in tables:
         yield from table.src
         for folder in table.include:
             yield from _files_below(root, folder, HEADER_SUFFIXES)
 
 
 def _package_paths(root: Path, package: str, torch: Torch) -> Iterator[str]:
-    return _files_below(root, package, {f".{suffix}" for suffix in (*PYTHON_SUFFIXES, *torch.pyext)})
+    return _files_below(
+        root, package, {f".{suffix}" for suffix in (*PYTHON_SUFFIXES, *torch.pyext)}
+    )
 
 
 def _files_below(root: Path, folder: str, suffixes: Iterable[str]) -> Iterator[str]:

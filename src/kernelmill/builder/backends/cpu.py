@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from kernelmill.builder.toolchain import Toolchain
     from kernelmill.spec.manifest import Kernel
 
-BACKEND = Backend.CPU
-DEFINES = ("CPU_KERNEL",)
+BACKEND: Backend = Backend.CPU
+DEFINES: tuple[str, ...] = ("CPU_KERNEL",)
 DEVICE_SUFFIXES: frozenset[str] = frozenset()
 IS_CROSS = False
 

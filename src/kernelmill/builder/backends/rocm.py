@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from kernelmill.builder.toolchain import Toolchain
     from kernelmill.spec.manifest import Kernel
 
-BACKEND = Backend.ROCM
-DEFINES = ("ROCM_KERNEL", "USE_ROCM", "__HIP_PLATFORM_AMD__")
+BACKEND: Backend = Backend.ROCM
+DEFINES: tuple[str, ...] = ("ROCM_KERNEL", "USE_ROCM", "__HIP_PLATFORM_AMD__")
 DEVICE_SUFFIXES = frozenset({".hip", ".cu"})
 IS_CROSS = True
 """With our own HIP header and a stub of the runtime, also where a ROCm SDK is installed."""

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 _RUNTIME_PREFIX = "libamdhip64"
 
 
-def check_linkage(
-    linkage: Linkage, *, module: str, runtime_soname: str
-) -> tuple[Finding, ...]:
+def check_linkage(linkage: Linkage, *, module: str, runtime_soname: str) -> tuple[Finding, ...]:
     """Find what would keep the extension from loading, or make it load a second GPU runtime.
 
     Args:

@@ -7,6 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from kernelmill.builder import pipeline, request, sources, toolchain
 from kernelmill.builder.cli.options import add_backend, add_folder, add_json, note, print_json
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Build, and print the folders of the variants."""
-    from kernelmill.builder import pipeline, request, sources, toolchain
-
     tree = sources.read_tree(args.dir.resolve())
     tools = toolchain.probe_toolchain(os.environ, python=sys.executable)
     wanted = request.parse_request(
@@ -42,7 +41,9 @@ def run(args: argparse.Namespace) -> int:
         started = time.monotonic()
         note(f"building {plan.variant} with {plan.jobs} job(s)")
         built.append(
-            pipeline.build_variant(plan, tree, tools, env=os.environ, on_step=lambda s: note(f"  {s}"))
+            pipeline.build_variant(
+                plan, tree, tools, env=os.environ, on_step=lambda s: note(f"  {s}")
+            )
         )
         note(f"built {plan.variant} in {time.monotonic() - started:.1f} s")
     _print_result(built, is_json=args.json)

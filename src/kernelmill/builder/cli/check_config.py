@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.cli.options import add_folder, add_json, print_json
+from kernelmill.builder.sources import read_tree
 
 if TYPE_CHECKING:
     import argparse
@@ -20,8 +21,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print one line when all is well; mistakes are errors."""
-    from kernelmill.builder.sources import read_tree
-
     tree = read_tree(args.dir.resolve())
     general = tree.manifest.general
     if args.json:

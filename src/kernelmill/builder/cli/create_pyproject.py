@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.cli.options import add_backend, add_folder, note
+from kernelmill.builder.cli.project import plan_project
 
 if TYPE_CHECKING:
     import argparse
@@ -25,8 +26,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the files, and print those that are new or changed."""
-    from kernelmill.builder.cli.project import plan_project
-
     target = (args.target or args.dir).resolve()
     files = plan_project(args.dir.resolve(), target, backends=args.backend)
     written = files.write(target, force=args.force)

@@ -5,7 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernelmill.builder.backends import rules_for
 from kernelmill.builder.cli.options import note
+from kernelmill.builder.scaffold import scaffold
+from kernelmill.spec.backend import Backend
+from kernelmill.spec.names import KernelName, RepoId
 
 if TYPE_CHECKING:
     import argparse
@@ -26,11 +30,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the files and say what to do next."""
-    from kernelmill.builder.backends import rules_for
-    from kernelmill.builder.scaffold import scaffold
-    from kernelmill.spec.backend import Backend
-    from kernelmill.spec.names import KernelName, RepoId
-
     repo_id = RepoId.parse(args.name, where="--name") if "/" in args.name else None
     name = KernelName.parse(repo_id.name if repo_id else args.name, where="--name")
     words = dict.fromkeys(word.strip() for word in args.backends.split(","))

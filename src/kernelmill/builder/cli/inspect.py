@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from kernelmill.builder.cli.options import add_json, print_json
+from kernelmill.builder.inspection import STATUS, find_binary, inspect_binary
 
 if TYPE_CHECKING:
     import argparse
@@ -24,8 +25,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the facts."""
-    from kernelmill.builder.inspection import find_binary, inspect_binary
-
     path = find_binary(args.path)
     inspection = inspect_binary(path.read_bytes(), name=path.name)
     if args.json:
@@ -44,8 +43,6 @@ class LinkageFacts(TypedDict):
 
 
 def _as_json(inspection: Inspection) -> dict[str, object]:
-    from kernelmill.builder.inspection import STATUS
-
     return {
         "name": inspection.name,
         "size_bytes": inspection.size_bytes,
@@ -87,8 +84,6 @@ def _kernel_json(facts: KernelFacts) -> dict[str, object]:
 
 
 def _as_lines(inspection: Inspection) -> list[str]:
-    from kernelmill.builder.inspection import STATUS
-
     lines = [f"{inspection.name}: {inspection.size_bytes:,} bytes"]
     if inspection.linkage:
         facts = _linkage_json(inspection.linkage)
@@ -112,7 +107,7 @@ def _kernel_lines(facts: KernelFacts) -> list[str]:
         f"    registers  {kernel.vgpr_count} vector (of these {kernel.agpr_count} accumulation), "
         f"{kernel.sgpr_count} scalar; {kernel.vgpr_spills + kernel.sgpr_spills} spilled, "
         f"{kernel.private_bytes} bytes of scratch",
-        f"    LDS        {kernel.lds_bytes:,} bytes; workgroup of up to {kernel.max_workgroup_size}",
+        f"    LDS        {kernel.lds_bytes:,} bytes; {kernel.max_workgroup_size} lanes a workgroup",
         f"    matrix     {matrix or 'none'}",
     ]
     if fits:

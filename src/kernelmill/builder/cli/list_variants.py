@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from kernelmill.builder import offers, sources, toolchain
 from kernelmill.builder.cli.options import add_folder, add_json, print_json
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a line for each backend of the kernel; status 1 when none can be built."""
-    from kernelmill.builder import offers, sources, toolchain
-
     tree = sources.read_tree(args.dir.resolve())
     found = offers.list_offers(tree, toolchain.probe_toolchain(os.environ, python=sys.executable))
     if args.json:
@@ -33,7 +32,11 @@ def run(args: argparse.Namespace) -> int:
     else:
         for offer in found:
             archs = f" ({', '.join(offer.archs)})" if offer.archs else ""
-            print(f"{offer.variant}{archs}" if offer.variant else f"{offer.backend}: {offer.objection}")
+            print(
+                f"{offer.variant}{archs}"
+                if offer.variant
+                else f"{offer.backend}: {offer.objection}"
+            )
     return 0 if any(offer.variant for offer in found) else 1
 
 

@@ -6,10 +6,12 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
-import jinja2
+from kernelmill.builder.errors import ToolchainError
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
+
+    import jinja2
 
 
 def read_template(path: str) -> str:
@@ -36,6 +38,12 @@ def _templates() -> Traversable:
 
 @cache
 def _environment() -> jinja2.Environment:
+    try:
+        import jinja2  # noqa: PLC0415 - belongs to an extra: `--help` must work without it
+    except ImportError as error:
+        raise ToolchainError(
+            "jinja2 is not installed", hint="pip install 'kernelmill[builder]'"
+        ) from error
     # Nothing here is HTML: escaping would damage C++ and CMake.
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(read_template),

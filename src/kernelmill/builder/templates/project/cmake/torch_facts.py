@@ -1,5 +1,7 @@
 """Print what a build needs to know about the installed torch, as JSON, without importing it."""
 
+from __future__ import annotations
+
 import importlib.util
 import json
 import pathlib
@@ -8,7 +10,7 @@ import sys
 import sysconfig
 
 
-def torch_facts():
+def torch_facts() -> dict[str, object]:
     """Return the facts, or a reason why there are none."""
     spec = importlib.util.find_spec("torch")
     if spec is None or spec.origin is None:
@@ -16,7 +18,7 @@ def torch_facts():
     root = pathlib.Path(spec.origin).parent
     text = (root / "version.py").read_text(encoding="utf-8")
 
-    def read(name):
+    def read(name: str) -> str:
         found = re.search(rf"^{name}\b[^=\n]*=\s*['\"]([^'\"]+)['\"]", text, re.MULTILINE)
         return found.group(1) if found else ""
 
@@ -38,4 +40,4 @@ def torch_facts():
 
 
 if __name__ == "__main__":
-    print(json.dumps(torch_facts(), indent=2, sort_keys=True))
+    json.dump(torch_facts(), sys.stdout, indent=2, sort_keys=True)
