@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final, Literal
 
 from kernelmill.spec.errors import InvalidBackend, InvalidName
+from kernelmill.spec.reader import allowed_hint
 
 # Processor names of the LLVM AMDGPU backend: major, minor and stepping (the last two one hex
 # digit each), or a generic target; then the features that the HIP runtime appends.
@@ -34,16 +34,11 @@ class Backend(StrEnum):
     @classmethod
     def parse(cls, text: str, *, where: str = "") -> Backend:
         """Read a backend's name in any case; the error offers the nearest one."""
-        try:
+        names = [it.value for it in cls]
+        if text.lower() in names:
             return cls(text.lower())
-        except ValueError:
-            near = get_close_matches(text.lower(), list(cls), n=1)
-            guess = f"did you mean {near[0]!r}? " if near else ""
-            raise InvalidBackend(
-                f"unknown backend {text!r}",
-                where=where,
-                hint=f"{guess}allowed: {', '.join(cls)}",
-            ) from None
+        hint = allowed_hint(text, names)
+        raise InvalidBackend(f"unknown backend {text!r}", where=where, hint=hint)
 
 
 def normalise_gfx(name: str) -> str:

@@ -151,10 +151,11 @@ def _assume(
     """Return the keys that ``raw`` lacks, derived from where the file lies."""
     backend = _backend_of(variant)
     unique = hashlib.sha256(f"{where}\0{variant}\0{content}".encode()).hexdigest()[:10]
-    python_name = re.sub(r"[^a-z0-9_]", "_", name.lower())
+    words = re.findall("[a-z0-9]+", name.lower())
+    kernel_name = KernelName(value="-".join(["kernel"] * (not words) + words))
     defaults: dict[str, object] = {
-        "name": name,
-        "id": f"_{python_name}_{backend}_{unique}",
+        "name": kernel_name.value,
+        "id": f"_{kernel_name.python_name}_{backend}_{unique}",
         "version": 0,
         "license": None,
         "python-depends": [],
@@ -175,9 +176,8 @@ def _backend_of(variant: Variant) -> Backend:
 
 def _read(root: Table, assumed: tuple[str, ...]) -> Metadata:
     backend = root.required("backend", table, stand_in=Table({}, root.place))
-    lenient = "name" in assumed
     return Metadata(
-        name=root.required("name", text if lenient else _kernel_name, stand_in=""),
+        name=root.required("name", _kernel_name, stand_in=""),
         id=root.required("id", text, stand_in=""),
         version=root.required("version", natural, stand_in=0),
         kernels_minver=root.optional("kernels-minver", or_null(_three_numbers), default=None),
@@ -224,7 +224,7 @@ def _digest(value: object, place: Place) -> Digest:
 
 def _strings(value: object, place: Place) -> dict[str, str]:
     item = table(value, place)
-    return {key: item.required(key, text, stand_in="") for key in sorted(item.keys())}
+    return {key: item.required(key, text, stand_in="") for key in sorted(item)}
 
 
 def _provenance(value: object, place: Place) -> Provenance:

@@ -7,10 +7,11 @@ never asked for are reported, with the nearest known key, by ``reject_unknown``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from operator import itemgetter
+from typing import Any, Final, TypeVar
 
 from kernelmill.spec.errors import InputError, KernelError
 
@@ -34,18 +35,31 @@ class Faults:
     file: str
     lines: Mapping[KeyPath, int]
     """Key path -> line, for as many as are known."""
-    found: list[KernelError] = field(default_factory=list)
+    _found: list[tuple[int, KernelError]] = field(default_factory=list)
+
+    def line(self, path: KeyPath) -> int:
+        """Return the line of ``path``, or of its nearest known parent, or 0."""
+        known = (self.lines.get(path[:size]) for size in range(len(path), 0, -1))
+        return next((it for it in known if it is not None), 0)
 
     def where(self, path: KeyPath) -> str:
-        """Return ``file:line key.path``, with the line of the nearest known parent."""
-        known = (self.lines.get(path[:size]) for size in range(len(path), 0, -1))
-        line = next((it for it in known if it is not None), None)
-        at = self.file if line is None else f"{self.file}:{line}"
+        """Return ``file:line key.path``."""
+        line = self.line(path)
+        at = f"{self.file}:{line}" if line else self.file
         return f"{at} {dotted(path)}".rstrip()
 
     def add(self, path: KeyPath, problem: str, hint: str = "") -> None:
         """Record a mistake."""
-        self.found.append(InputError(problem, where=self.where(path), hint=hint))
+        self.record(path, InputError(problem, where=self.where(path), hint=hint))
+
+    def record(self, path: KeyPath, error: KernelError) -> None:
+        """Record a mistake that was raised as an error."""
+        self._found.append((self.line(path), error))
+
+    @property
+    def found(self) -> tuple[KernelError, ...]:
+        """The mistakes, in the file's order."""
+        return tuple(error for _, error in sorted(self._found, key=itemgetter(0)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +86,7 @@ def attempt(convert: Convert[T], value: object, place: Place, stand_in: T) -> T:
     try:
         return convert(value, place)
     except KernelError as error:
-        place.faults.found.append(error)
+        place.faults.record(place.path, error)
         return stand_in
 
 
@@ -87,9 +101,9 @@ class Table:
     def __contains__(self, key: str) -> bool:
         return key in self._values
 
-    def keys(self) -> tuple[str, ...]:
-        """Return the keys that are present, in the document's order."""
-        return tuple(self._values)
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the keys that are present, in the document's order."""
+        return iter(self._values)
 
     def required(self, key: str, convert: Convert[T], *, stand_in: T, hint: str = "") -> T:
         """Read a key that must be there.
@@ -136,18 +150,20 @@ def allowed_hint(word: str, allowed: Sequence[str]) -> str:
 
 def did_you_mean(word: str, known: Sequence[str]) -> str:
     """Return a question with the nearest known word, or nothing."""
-    near = get_close_matches(word.lower().replace("_", "-"), known, n=1)
+    spelt = word.lower()
+    near = get_close_matches(spelt, known, n=1)
+    near = near or get_close_matches(spelt.replace("_", "-"), known, n=1)
     return f"did you mean {near[0]!r}?" if near else ""
 
 
-def table(value: Any, place: Place) -> Table:
+def table(value: object, place: Place) -> Table:
     """Read an object."""
     if not isinstance(value, Mapping):
         raise _wrong_type("a table", value, place)
     return Table(value, place)
 
 
-def text(value: Any, place: Place) -> str:
+def text(value: object, place: Place) -> str:
     """Read a string that is not empty."""
     if not isinstance(value, str):
         raise _wrong_type("a string", value, place)
@@ -156,7 +172,7 @@ def text(value: Any, place: Place) -> str:
     return value
 
 
-def natural(value: Any, place: Place) -> int:
+def natural(value: object, place: Place) -> int:
     """Read a whole number from 0 on."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise _wrong_type("a whole number", value, place)
@@ -165,7 +181,7 @@ def natural(value: Any, place: Place) -> int:
     return value
 
 
-def boolean(value: Any, place: Place) -> bool:
+def boolean(value: object, place: Place) -> bool:
     """Read true or false."""
     if not isinstance(value, bool):
         raise _wrong_type("true or false", value, place)
@@ -173,9 +189,9 @@ def boolean(value: Any, place: Place) -> bool:
 
 
 def each(convert: Convert[T]) -> Convert[tuple[T, ...]]:
-    """Return a reader of arrays whose items are all read by ``convert``; duplicates are mistakes."""
+    """Return a reader of arrays of what ``convert`` reads; duplicates are mistakes."""
 
-    def read(value: Any, place: Place) -> tuple[T, ...]:
+    def read(value: object, place: Place) -> tuple[T, ...]:
         if not isinstance(value, list):
             raise _wrong_type("an array", value, place)
         items: list[T] = []
@@ -199,7 +215,7 @@ def or_null(convert: Convert[T]) -> Convert[T | None]:
 def choice(what: str, allowed: Sequence[T]) -> Convert[T]:
     """Return a reader of one of the ``allowed`` strings; ``what`` names their kind."""
 
-    def read(value: Any, place: Place) -> T:
+    def read(value: object, place: Place) -> T:
         word = text(value, place)
         for it in allowed:
             if it == word:
@@ -212,7 +228,7 @@ def choice(what: str, allowed: Sequence[T]) -> Convert[T]:
 def parsed(parse: Callable[..., T]) -> Convert[T]:
     """Return a reader of strings for ``parse(text, where=...)``."""
 
-    def read(value: Any, place: Place) -> T:
+    def read(value: object, place: Place) -> T:
         return parse(text(value, place), where=str(place))
 
     return read
@@ -222,19 +238,16 @@ def _wrong_type(wants: str, value: object, place: Place) -> InputError:
     return place.fail(f"{value!r} is {_type_name(value)}", f"write {wants}")
 
 
+_TYPE_NAMES: Final[tuple[tuple[type | tuple[type, ...], str], ...]] = (
+    (bool, "true or false"),  # before int, which it is too
+    ((int, float), "a number"),
+    (str, "a string"),
+    (list, "an array"),
+    (Mapping, "a table"),
+    (type(None), "null"),
+    (object, "a date or time"),
+)
+
+
 def _type_name(value: object) -> str:
-    match value:
-        case bool():
-            return "true or false"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a string"
-        case list():
-            return "an array"
-        case Mapping():
-            return "a table"
-        case None:
-            return "null"
-        case _:
-            return f"a {type(value).__name__}"
+    return next(name for kind, name in _TYPE_NAMES if isinstance(value, kind))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.errors import InvalidVariant, NoVariant
 from kernelmill.spec.variant import ArchVariant, Compute, NoarchVariant, Variant, parse_variant
-from kernelmill.spec.version import Release
+from kernelmill.spec.version import parse_release
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -64,9 +64,13 @@ def resolve(names: Iterable[str], host: Host) -> Resolution:
 
 
 def _decide(variant: Variant, host: Host) -> Decision:
-    objection = next(filter(None, (check(variant, host) for check in _CHECKS)), "")
+    objection = _first_objection(variant, host)
     note = "" if objection else _note(variant, host)
     return Decision(variant=variant, objection=objection, note=note)
+
+
+def _first_objection(variant: Variant, host: Host) -> str:
+    return next(filter(None, (check(variant, host) for check in _CHECKS)), "")
 
 
 def _preference(variant: Variant) -> tuple[int, tuple[int, int], tuple[int, int], bool]:
@@ -225,30 +229,29 @@ def _count(resolution: Resolution, host: Host) -> str:
 
 
 def _way_out(resolution: Resolution, host: Host) -> str:
-    names = [str(it.variant) for it in resolution.trace]
-    if not names:
+    if not resolution.trace:
         return "check the repository and revision: builds are in build/<variant>"
-    on_cpu = resolve(names, host.with_backend(Backend.CPU)).chosen
-    if on_cpu:
+    names = [str(it.variant) for it in resolution.trace]
+    if on_cpu := resolve(names, host.with_backend(Backend.CPU)).chosen:
         return f"found {on_cpu}; pass backend='cpu' to use it"
-    if host.torch is None:
-        return "install PyTorch: the builds need it"
-    for series in sorted(_torch_versions(resolution), reverse=True):
-        other = replace(host, torch=_release(series))
-        if fit := resolve(names, other).chosen:
-            return f"{fit} would fit with PyTorch {_dotted(series)}, this is {host.torch}"
+    has = Compute(backend=host.backend, version=host.backend_version)
+    for it in resolution.trace:
+        if isinstance(it.variant, ArchVariant) and _fits_other_torch(it.variant, host):
+            wants = f"PyTorch {_dotted(it.variant.framework.version)} for {it.variant.compute}"
+            found = f"PyTorch {host.torch} for {has}" if host.torch else "no PyTorch"
+            return f"{it.variant} needs {wants}; this environment has {found}"
     return "ask its author for a build for this system, or build it with kernel-builder"
 
 
-def _torch_versions(resolution: Resolution) -> set[tuple[int, int]]:
-    variants = (it.variant for it in resolution.trace)
-    return {
-        it.framework.version
-        for it in variants
-        if isinstance(it, ArchVariant) and it.framework.kind != "tvm-ffi"
-    }
-
-
-def _release(series: tuple[int, int]) -> Release:
-    text = _dotted(series)
-    return Release(major=series[0], minor=series[1], is_prerelease=False, local="", text=text)
+def _fits_other_torch(variant: ArchVariant, host: Host) -> bool:
+    """Tell whether all that is missing is another PyTorch, for the same kind of device."""
+    if variant.framework.kind == "tvm-ffi" or variant.compute.backend != host.backend:
+        return False
+    text = _dotted(variant.framework.version)
+    other = replace(
+        host,
+        torch=parse_release(text, what="PyTorch"),
+        backend_version=variant.compute.version,
+        cxx11_abi=variant.framework.cxx11_abi,
+    )
+    return not _first_objection(variant, other)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def key_lines(content: str) -> Mapping[KeyPath, int]:
 class _Scanner:
     def __init__(self, content: str) -> None:
         self.content = content
+        self.line_ends = [at for at, char in enumerate(content) if char == "\n"]
         self.at = 0
         self.lines: dict[KeyPath, int] = {}
         self.array_tables: dict[KeyPath, int] = {}
@@ -55,7 +57,7 @@ class _Scanner:
 
     def _record(self, path: KeyPath) -> None:
         # setdefault: the first mention of a table is where a reader looks for it.
-        self.lines.setdefault(path, self.content.count("\n", 0, self.at) + 1)
+        self.lines.setdefault(path, bisect_left(self.line_ends, self.at) + 1)
 
     def _header(self) -> KeyPath:
         is_array = self.content.startswith("[[", self.at)

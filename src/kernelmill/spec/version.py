@@ -11,7 +11,10 @@ from packaging import version as pep440
 from kernelmill.spec.errors import InvalidVersion
 
 _LEADING: Final = re.compile(r"\s*v?(?P<major>[0-9]{1,9})\.(?P<minor>[0-9]{1,9})(?![0-9])")
-_PRERELEASE: Final = re.compile(r"[0-9.](a|b|c|rc|alpha|beta|dev|pre|preview)[0-9]*\b")
+# Only right behind the numbers: the commit in "7.1.52802-26aae437b6" holds an "a" and a "b" too.
+_PRERELEASE: Final = re.compile(
+    r"\s*v?[0-9.]+[-_.]?(?:a|alpha|b|beta|c|rc|pre|preview|dev)[-_.]?[0-9]*(?![a-z0-9])"
+)
 _MAJOR_MINOR: Final = re.compile(r"(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})")
 
 
@@ -69,8 +72,8 @@ def parse_release(text: str, *, what: str) -> Release:
 def _is_prerelease(public: str) -> bool:
     try:
         return pep440.Version(public).is_prerelease
-    except pep440.InvalidVersion:
-        return bool(_PRERELEASE.search(public.lower()))
+    except ValueError:  # no PEP 440 version, or numbers too long for int()
+        return bool(_PRERELEASE.match(public.lower()))
 
 
 def parse_major_minor(text: str, *, where: str) -> tuple[int, int]:

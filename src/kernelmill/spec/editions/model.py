@@ -86,7 +86,7 @@ class Torch:
     """Newest PyTorch to build for."""
     pyext: tuple[str, ...] = ()
     """Extensions of data files to ship beside the Python files, without the dot."""
-    src: tuple[str, ...] = ()
+    src: tuple[str, ...]
     """Sources of the binding; at least one."""
     stable_abi: Mapping[Backend, tuple[int, int]] = field(default_factory=dict)
     """Build against PyTorch's stable ABI of this version: one for all, or one per backend."""
@@ -114,7 +114,7 @@ class TvmFfi:
     """Include directories of the binding."""
     pyext: tuple[str, ...] = ()
     """Extensions of data files to ship beside the Python files, without the dot."""
-    src: tuple[str, ...] = ()
+    src: tuple[str, ...]
     """Sources of the binding; at least one."""
     cxx_flags: tuple[str, ...] = ()
     """Extra flags for the C++ compiler."""

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
-from kernelmill.spec.backend import Backend, normalise_gfx
-from kernelmill.spec.dependencies import (
-    PYTHON_DEPENDENCIES,
-    KernelDependency,
-    kernel_dependency,
-)
+from kernelmill.spec.backend import Backend
+from kernelmill.spec.dependencies import KernelDependency, kernel_dependency
 from kernelmill.spec.editions.model import (
     BackendGeneral,
     CudaGeneral,
@@ -25,16 +20,26 @@ from kernelmill.spec.editions.model import (
     TorchNoarch,
     TvmFfi,
 )
-from kernelmill.spec.errors import InvalidName
+from kernelmill.spec.editions.values import (
+    capability,
+    extension,
+    filled,
+    flags,
+    gfx,
+    git_url,
+    path,
+    python_depend,
+)
 from kernelmill.spec.names import KernelName, RepoId
 from kernelmill.spec.reader import (
     Convert,
+    Faults,
     Place,
     Table,
-    allowed_hint,
     choice,
     each,
     natural,
+    or_null,
     parsed,
     table,
     text,
@@ -43,8 +48,6 @@ from kernelmill.spec.version import parse_major_minor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-T = TypeVar("T")
 
 EDITION: Final = 5
 
@@ -75,21 +78,15 @@ _BACKEND_KEYS: Final[Mapping[Backend, tuple[str, ...]]] = {
     Backend.ROCM: ("rocm-archs", "hip-flags"),
     Backend.XPU: ("sycl-flags",),
 }
-_GIT_URL: Final = re.compile(
-    r"(?:https?|git|ssh|git\+ssh|git\+https|git\+http)://\S+|[\w.-]+@[\w.-]+:\S+"
-)
-_CAPABILITY: Final = re.compile(r"[0-9]{1,2}\.[0-9][af]?(?:\+PTX)?")
 _KERNEL_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
-_PYEXT: Final = re.compile(r"\.?[A-Za-z0-9_]+")
-_WINDOWS_PATH: Final = re.compile(r"[A-Za-z]:|.*\\")
 
-_STRINGS: Final = each(text)
 _VERSION: Final[Convert[tuple[int, int] | None]] = parsed(parse_major_minor)
 
 
 def read(root: Table) -> Manifest:
     """Read the whole document; mistakes are in the table's ``Faults`` afterwards."""
-    general = _general(root.required("general", table, stand_in=Table({}, root.place)))
+    nothing = Table({}, Place(path=(), faults=Faults(file="", lines={})))
+    general = _general(root.required("general", table, stand_in=nothing))
     framework = _framework(root, general)
     kernels = _kernels(root, general, framework)
     root.reject_unknown()
@@ -102,12 +99,12 @@ def _general(item: Table) -> General:
         name=item.required("name", parsed(KernelName.parse), stand_in=KernelName(value="")),
         version=item.required("version", natural, stand_in=0, hint="add version = 1"),
         license=item.required("license", text, stand_in="", hint='add license = "Apache-2.0"'),
-        upstream=item.optional("upstream", _git_url, default=None),
-        source=item.optional("source", _git_url, default=None),
+        upstream=item.optional("upstream", or_null(git_url), default=None),
+        source=item.optional("source", or_null(git_url), default=None),
         backends=item.required(
-            "backends", _filled(each(parsed(Backend.parse))), stand_in=(), hint=_BACKENDS_HINT
+            "backends", filled(each(parsed(Backend.parse))), stand_in=(), hint=_BACKENDS_HINT
         ),
-        python_depends=item.optional("python-depends", each(_python_depend(None)), default=()),
+        python_depends=item.optional("python-depends", each(python_depend(None)), default=()),
         kernel_depends=_kernel_depends(item),
         hub=_hub(item.table("hub")),
         cuda=_cuda(item.table("cuda")),
@@ -141,7 +138,7 @@ def _cuda(item: Table | None) -> CudaGeneral | None:
         minver=minver,
         maxver=maxver,
         python_depends=item.optional(
-            "python-depends", each(_python_depend(Backend.CUDA)), default=()
+            "python-depends", each(python_depend(Backend.CUDA)), default=()
         ),
         kernel_depends=_kernel_depends(item),
     )
@@ -153,7 +150,7 @@ def _backend(item: Table | None, backend: Backend) -> BackendGeneral | None:
     if item is None:
         return None
     general = BackendGeneral(
-        python_depends=item.optional("python-depends", each(_python_depend(backend)), default=()),
+        python_depends=item.optional("python-depends", each(python_depend(backend)), default=()),
         kernel_depends=() if backend == Backend.TPU else _kernel_depends(item),
     )
     item.reject_unknown()
@@ -186,7 +183,7 @@ def _torch(item: Table, general: General) -> Torch:
         pyext=_pyext(item),
         src=_binding_src(item),
         stable_abi=item.optional("stable-abi", _stable_abi(general), default={}),
-        cxx_flags=item.optional("cxx-flags", _flags, default=()),
+        cxx_flags=item.optional("cxx-flags", flags, default=()),
     )
     item.reject_unknown()
     return torch
@@ -195,8 +192,8 @@ def _torch(item: Table, general: General) -> Torch:
 def _torch_noarch(item: Table, _general: General) -> TorchNoarch:
     noarch = TorchNoarch(
         pyext=_pyext(item),
-        cuda_capabilities=item.optional("cuda_capabilities", each(_capability), default=()),
-        rocm_archs=item.optional("rocm_archs", each(_gfx), default=()),
+        cuda_capabilities=item.optional("cuda_capabilities", each(capability), default=()),
+        rocm_archs=item.optional("rocm_archs", each(gfx), default=()),
     )
     item.reject_unknown(
         {
@@ -213,7 +210,7 @@ def _tvm_ffi(item: Table, _general: General) -> TvmFfi:
         include=_include(item),
         pyext=_pyext(item),
         src=_binding_src(item),
-        cxx_flags=item.optional("cxx-flags", _flags, default=()),
+        cxx_flags=item.optional("cxx-flags", flags, default=()),
     )
     item.reject_unknown()
     return tvm_ffi
@@ -221,7 +218,7 @@ def _tvm_ffi(item: Table, _general: General) -> TvmFfi:
 
 def _binding_src(item: Table) -> tuple[str, ...]:
     hint = "list the binding's sources, or use [torch-noarch] for Python only"
-    return item.required("src", _filled(each(_path)), stand_in=(), hint=hint)
+    return item.required("src", filled(each(path)), stand_in=(), hint=hint)
 
 
 def _stable_abi(general: General) -> Convert[Mapping[Backend, tuple[int, int]]]:
@@ -247,7 +244,7 @@ def _kernels(root: Table, general: General, framework: Framework) -> tuple[Kerne
     if isinstance(framework, TorchNoarch) and "torch-noarch" in root:
         hint = "remove it, or use [torch] for compiled kernels"
         kernels.place.faults.add(kernels.place.path, "[torch-noarch] compiles nothing", hint)
-    tables = ((name, kernels.table(name)) for name in kernels.keys())
+    tables = ((name, kernels.table(name)) for name in kernels)
     return tuple(_kernel(name, item, general) for name, item in tables if item is not None)
 
 
@@ -268,9 +265,9 @@ def _kernel(name: str, item: Table, general: General) -> Kernel:
             stand_in=(),
             hint='add depends = ["torch"]',
         ),
-        src=item.required("src", _filled(each(_path)), stand_in=(), hint="list its sources"),
+        src=item.required("src", filled(each(path)), stand_in=(), hint="list its sources"),
         include=_include(item),
-        cxx_flags=item.optional("cxx-flags", _flags, default=()),
+        cxx_flags=item.optional("cxx-flags", flags, default=()),
     )
     # With an unknown backend all its keys may be right: only the others are reported.
     readers = _BACKEND_READERS.values() if backend is None else [_BACKEND_READERS.get(backend)]
@@ -283,10 +280,8 @@ def _kernel(name: str, item: Table, general: General) -> Kernel:
 def _cuda_kernel(kernel: Kernel, item: Table) -> Kernel:
     return replace(
         kernel,
-        cuda_capabilities=item.optional(
-            "cuda-capabilities", _filled(each(_capability)), default=()
-        ),
-        cuda_flags=item.optional("cuda-flags", _flags, default=()),
+        cuda_capabilities=item.optional("cuda-capabilities", filled(each(capability)), default=()),
+        cuda_flags=item.optional("cuda-flags", flags, default=()),
         cuda_minver=item.optional("cuda-minver", _VERSION, default=None),
     )
 
@@ -294,13 +289,13 @@ def _cuda_kernel(kernel: Kernel, item: Table) -> Kernel:
 def _rocm_kernel(kernel: Kernel, item: Table) -> Kernel:
     return replace(
         kernel,
-        rocm_archs=item.optional("rocm-archs", _filled(each(_gfx)), default=()),
-        hip_flags=item.optional("hip-flags", _flags, default=()),
+        rocm_archs=item.optional("rocm-archs", filled(each(gfx)), default=()),
+        hip_flags=item.optional("hip-flags", flags, default=()),
     )
 
 
 def _xpu_kernel(kernel: Kernel, item: Table) -> Kernel:
-    return replace(kernel, sycl_flags=item.optional("sycl-flags", _flags, default=()))
+    return replace(kernel, sycl_flags=item.optional("sycl-flags", flags, default=()))
 
 
 _BACKEND_READERS: Final[Mapping[Backend, Callable[[Kernel, Table], Kernel]]] = {
@@ -345,7 +340,9 @@ def _version_range(item: Table) -> tuple[tuple[int, int] | None, tuple[int, int]
 
 
 def _kernel_depends(item: Table) -> tuple[KernelDependency, ...]:
-    depends = item.optional("kernel-depends", each(kernel_dependency), default=())
+    depends: tuple[KernelDependency, ...] = item.optional(
+        "kernel-depends", each(kernel_dependency), default=()
+    )
     seen: set[RepoId] = set()
     for it in depends:
         if it.repo_id in seen:
@@ -356,88 +353,9 @@ def _kernel_depends(item: Table) -> tuple[KernelDependency, ...]:
     return depends
 
 
-def _python_depend(backend: Backend | None) -> Convert[str]:
-    def read_name(value: object, place: Place) -> str:
-        name = text(value, place)
-        known = {it.name: it.backend for it in PYTHON_DEPENDENCIES}
-        if name not in known:
-            here = [key for key, owner in known.items() if owner in {None, backend}]
-            raise place.fail(f"unknown Python dependency {name!r}", allowed_hint(name, here))
-        owner = known[name]
-        if owner not in {None, backend}:
-            problem = f"Python dependency {name!r} is for {owner} only"
-            raise place.fail(problem, f"move it to [general.{owner}]")
-        return name
-
-    return read_name
-
-
 def _include(item: Table) -> tuple[str, ...]:
-    return item.optional("include", each(_path), default=())
+    return item.optional("include", each(path), default=())
 
 
 def _pyext(item: Table) -> tuple[str, ...]:
-    return item.optional("pyext", each(_extension), default=())
-
-
-def _extension(value: object, place: Place) -> str:
-    extension = text(value, place)
-    if not _PYEXT.fullmatch(extension):
-        raise place.fail(f"{extension!r} is not a file extension", 'write it as "json"')
-    return extension.removeprefix(".")
-
-
-def _path(value: object, place: Place) -> str:
-    """Read a path inside the kernel's repository, with ``/``."""
-    path = text(value, place)
-    parts = PurePosixPath(path)
-    if parts.is_absolute() or path.startswith("~") or _WINDOWS_PATH.match(path):
-        hint = "write it relative to build.toml, with /"
-        raise place.fail(f"path {path!r} is not relative", hint)
-    if ".." in parts.parts:
-        hint = "copy the files into the kernel's repository"
-        raise place.fail(f"path {path!r} leaves the repository", hint)
-    return str(parts)
-
-
-def _flags(value: object, place: Place) -> tuple[str, ...]:
-    """Read compiler flags. A flag may come twice: ``-Xclang -a -Xclang -b``."""
-    if not isinstance(value, list):
-        return _STRINGS(value, place)
-    return tuple(text(it, place.item(index)) for index, it in enumerate(value))
-
-
-def _git_url(value: object, place: Place) -> str | None:
-    url = text(value, place)
-    if not _GIT_URL.fullmatch(url):
-        raise place.fail(f"{url!r} is not a git URL", "write it as https://example.org/owner/name")
-    return url
-
-
-def _capability(value: object, place: Place) -> str:
-    capability = text(value, place)
-    if not _CAPABILITY.fullmatch(capability):
-        hint = 'write it as "9.0", "9.0a" or "12.0+PTX"'
-        raise place.fail(f"{capability!r} is not a compute capability", hint)
-    return capability
-
-
-def _gfx(value: object, place: Place) -> str:
-    arch = text(value, place)
-    try:
-        plain = normalise_gfx(arch)
-    except InvalidName as error:
-        raise place.fail(error.problem, error.hint) from error
-    if plain != arch:
-        raise place.fail(f"arch {arch!r} has feature flags", f'write "{plain}"')
-    return arch
-
-
-def _filled(convert: Convert[tuple[T, ...]]) -> Convert[tuple[T, ...]]:
-    def read_filled(value: object, place: Place) -> tuple[T, ...]:
-        items = convert(value, place)
-        if isinstance(value, list) and not value:
-            raise place.fail("empty array", "list at least one, or remove the key")
-        return items
-
-    return read_filled
+    return item.optional("pyext", each(extension), default=())
