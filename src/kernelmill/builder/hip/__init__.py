@@ -9,8 +9,8 @@ How a build uses it::
     variables = chosen.cmake_variables(rocm=(7, 1), python=sys.executable)
 
 ``chosen`` is a ``HipToolchain``: ``kind`` (``rocm``, ``clang``, ``zig``), ``command``,
-``version_text``, ``rocm_root`` (``None`` when cross-compiling), ``archs``, ``is_cross``. The files and
-variables are for cross-compilation; with a ROCm SDK, CMake's own HIP language does it.
+``version_text``, ``rocm_root`` (``None`` when cross-compiling), ``archs``, ``is_cross``. Files and
+variables are for cross-compilation; with a ROCm SDK, CMake's own HIP language does the work.
 
 The generated project then does by plain CMake, with no part of kernelmill installed::
 

@@ -130,7 +130,7 @@ def order_places(surroundings: Surroundings) -> tuple[Place, ...]:
     """
     variable, root = surroundings.rocm_variable or (" or ".join(ROCM_VARIABLES), None)
     hipcc = surroundings.hipcc
-    opt: Sequence[str | None] = sorted(surroundings.opt_folders, key=_opt_rank) or [None]
+    opt: Sequence[str | None] = (*sorted(surroundings.opt_folders, key=_opt_rank),) or [None]
     clangs: Sequence[str | None] = surroundings.clangs or [None]
     return (
         _place("ROCm SDK from pip", "rocm", surroundings.pip_sdk),
