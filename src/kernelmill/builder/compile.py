@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kernelmill.builder.toolchain import Toolchain
     from kernelmill.spec.errors import KernelError
 
-NINJA_STATUS = "[%f/%t] "
 _STEP = re.compile(r"\[(\d+)/(\d+)\] (.*)")
 _ERROR = re.compile(r"(?:fatal )?error: |: undefined (?:reference|symbol)|^CMake Error|^error: ")
 _KILLED = re.compile(r"Killed signal terminated|signal 9|\bKilled\b|: signal: 9")
@@ -64,7 +63,7 @@ def compile_project(
     workspace: Workspace,
     *,
     env: Mapping[str, str],
-    on_step: Callable[[str], None],
+    on_line: Callable[[str], None],
 ) -> None:
     """Configure, compile and install ``workspace.project`` into ``workspace.stage``.
 
@@ -73,7 +72,7 @@ def compile_project(
         toolchain: the tools.
         workspace: the project must be there.
         env: the environment of every tool.
-        on_step: called with one line of progress for each finished step.
+        on_line: called with each line that a tool prints.
 
     Raises:
         CompileError: a tool refused the sources; holds its first errors and the log's place.
@@ -91,7 +90,7 @@ def compile_project(
         ):
             lines: list[str] = []
             log.write(f"$ {' '.join(command)}\n")
-            status = _run(command, env=env, on_line=_tee(log.write, lines.append, on_step))
+            status = _run(command, env=env, on_line=_tee(log.write, lines.append, on_line))
             if status:
                 raise _failure(status, lines, workspace)
 
@@ -115,8 +114,36 @@ def configure_command(plan: BuildPlan, toolchain: Toolchain, workspace: Workspac
     ]
 
 
+def step_of(line: str) -> str:
+    """Return what a line of Ninja's says in a few words: ``[2/5] compile relu.cpp``, or nothing."""
+    match = _STEP.match(line)
+    if match is None:
+        return ""
+    done, total, text = match.groups()
+    name = text.rsplit(maxsplit=1)[-1].rpartition("/")[2].removesuffix(".o")
+    if text.startswith("Building"):
+        text = f"compile {name}"
+    elif text.startswith("Linking"):
+        text = f"link {name}"
+    return f"[{done}/{total}] {text.replace('_/', '')}"  # "_/" stands for "../" in the recipe
+
+
+def read_dependencies(toolchain: Toolchain, workspace: Workspace) -> frozenset[Path]:
+    """Return every file that a compiler read in the last build, headers included."""
+    done = subprocess.run(
+        [require(toolchain.ninja).path, "-C", str(workspace.binary), "-t", "deps"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    # "object: #deps 12, ..." and below it one file a line, from the folder of the build.
+    files = (line.strip() for line in done.stdout.splitlines() if line.startswith("    "))
+    return frozenset((workspace.binary / file).resolve() for file in files)
+
+
 def error_excerpts(lines: Sequence[str]) -> str:
     """Return the first errors in a tool's output, each with the source lines shown below it."""
+    lines = [line.rstrip() for line in lines]
     excerpts: list[str] = []
     for index, line in enumerate(lines):
         if _ERROR.search(line) and len(excerpts) < _EXCERPTS:
@@ -133,26 +160,12 @@ def _continuation(lines: Sequence[str]) -> list[str]:
     return shown
 
 
-def _tee(
-    write: Callable[[str], object], keep: Callable[[str], None], on_step: Callable[[str], None]
-) -> Callable[[str], None]:
+def _tee(*sinks: Callable[[str], object]) -> Callable[[str], None]:
     def on_line(line: str) -> None:
-        write(line)
-        keep(line.rstrip("\n"))
-        if step := _STEP.match(line):
-            on_step(f"[{step[1]}/{step[2]}] {_readable(step[3])}")
+        for sink in sinks:
+            sink(line)
 
     return on_line
-
-
-def _readable(step: str) -> str:
-    """Shorten ``Building CXX object CMakeFiles/x.dir/a/b/relu.cpp.o`` to ``compile relu.cpp``."""
-    name = step.rsplit(maxsplit=1)[-1].rpartition("/")[2]
-    if step.startswith("Building"):
-        return f"compile {name.removesuffix('.o')}"
-    if step.startswith("Linking"):
-        return f"link {name}"
-    return step.replace("_/", "")  # device sources are named from the project's folder
 
 
 def _run(command: Sequence[str], *, env: Mapping[str, str], on_line: Callable[[str], None]) -> int:
@@ -181,6 +194,6 @@ def _failure(status: int, lines: Sequence[str], workspace: Workspace) -> KernelE
             where=str(workspace.log),
             hint="run fewer at once: MAX_JOBS=1",
         )
-    if explained := explain_failure("\n".join(lines)):
+    if explained := explain_failure("".join(lines)):
         return explained
     return CompileError(f"the build failed:\n{error_excerpts(lines)}", hint=log)

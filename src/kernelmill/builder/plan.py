@@ -55,7 +55,6 @@ class BuildPlan:
     unique_id: str
     binding: Component
     kernels: tuple[Component, ...]
-    link_flags: tuple[str, ...]
     pyext: tuple[str, ...]
     settings: Mapping[str, str]
     """Variables of the generated project that belong to the backend."""
@@ -173,7 +172,6 @@ def plan_build(
         ),
         binding=binding,
         kernels=components,
-        link_flags=_link_flags((binding, *components)),
         pyext=tuple(dict.fromkeys((*PYTHON_SUFFIXES, *torch.pyext))),
         settings=rules.settings(variant.compute),
         torch_version=toolchain.torch.release.series,
@@ -286,9 +284,3 @@ def _check_suffixes(tree: KernelTree, kernels: tuple[Kernel, ...], rules: Backen
 
 def _suffix(path: str) -> str:
     return PurePosixPath(path).suffix
-
-
-def _link_flags(components: tuple[Component, ...]) -> tuple[str, ...]:
-    """Return the compiler flags that the linker must see too."""
-    used = {flag for component in components for flag in component.cxx_flags}
-    return tuple(sorted(used & {"-fopenmp"}))

@@ -24,6 +24,8 @@ class Request:
     backends: tuple[Backend, ...]
     rocm: tuple[int, int] | None
     variant: ArchVariant | None
+    skipped: tuple[Backend, ...] = ()
+    """Backends of the manifest that this version does not build for."""
 
     def version_for(self, backend: Backend) -> tuple[int, int] | None:
         """Return the runtime version that was asked for."""
@@ -47,6 +49,9 @@ def parse_request(
         backends=tuple(dict.fromkeys(asked)) or _buildable(manifest),
         rocm=parse_major_minor(rocm, where="--rocm") if rocm else None,
         variant=None,
+        skipped=()
+        if asked
+        else tuple(it for it in manifest.general.backends if it not in BACKENDS),
     )
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MANIFEST_NAME = "build.toml"
 HEADER_SUFFIXES = frozenset({".h", ".hh", ".hpp", ".hxx", ".cuh", ".inc", ".inl", ".ipp"})
 PYTHON_SUFFIXES = ("py", "pyi")
-_GENERATED = frozenset({"torch-ext/registration.h"})
+GENERATED = frozenset({"torch-ext/registration.h"})
 """Written by ``create-pyproject`` between the sources; the same for every kernel."""
 _NOT_SOURCES = frozenset({"build", "result", "dist", "__pycache__", "CMakeFiles"})
 
@@ -158,7 +158,7 @@ def _files_below(root: Path, folder: str, suffixes: Iterable[str]) -> Iterator[s
         folders[:] = [f for f in folders if f not in _NOT_SOURCES and not f.startswith(".")]
         for name in names:
             path = (Path(place) / name).relative_to(root).as_posix()
-            if PurePosixPath(path).suffix in suffixes and path not in _GENERATED:
+            if PurePosixPath(path).suffix in suffixes and path not in GENERATED:
                 yield path
 
 

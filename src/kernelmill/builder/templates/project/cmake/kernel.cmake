@@ -62,13 +62,15 @@ function(kernel_compile_settings target)
 endfunction()
 
 function(kernel_extension)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "SOURCES;INCLUDES;CXX_FLAGS;DEFINES;LINK_FLAGS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "SOURCES;INCLUDES;CXX_FLAGS;DEFINES")
   list(TRANSFORM arg_SOURCES PREPEND "${KERNEL_ROOT}/")
   add_library(${KERNEL_OPS_NAME} MODULE ${arg_SOURCES})
   set_target_properties(${KERNEL_OPS_NAME} PROPERTIES PREFIX "" SUFFIX ".abi3.so")
   kernel_compile_settings(
     ${KERNEL_OPS_NAME} INCLUDES ${arg_INCLUDES} CXX_FLAGS ${arg_CXX_FLAGS} DEFINES ${arg_DEFINES})
-  target_link_options(${KERNEL_OPS_NAME} PRIVATE -Wl,--as-needed ${arg_LINK_FLAGS})
+  # NOTE: sources compiled with -fopenmp find the OpenMP runtime that torch has loaded. Linking one
+  # would bring a second one into the process wherever torch's has another name.
+  target_link_options(${KERNEL_OPS_NAME} PRIVATE -Wl,--as-needed)
 endfunction()
 
 function(kernel_component name)
@@ -93,6 +95,8 @@ function(kernel_install)
           FILES_MATCHING ${patterns} PATTERN "__pycache__" EXCLUDE)
   add_custom_target(
     local_install
+    # An extension of an earlier build has another name: it would stay beside the new one.
+    COMMAND "${CMAKE_COMMAND}" -E rm -rf "${KERNEL_ROOT}/build/${arg_VARIANT}"
     COMMAND "${CMAKE_COMMAND}" --install "${CMAKE_BINARY_DIR}" --prefix "${KERNEL_ROOT}/build"
     DEPENDS ${KERNEL_OPS_NAME} VERBATIM)
 endfunction()
