@@ -1,0 +1,74 @@
+# The front door. Every target sets up what it needs; only system-packages needs root.
+PYTHON ?= python3
+TORCH ?= torch==2.13.0
+# For example TORCH_INDEX=https://download.pytorch.org/whl/cpu where pip would take a CUDA build.
+TORCH_INDEX ?=
+REQUIRE_ALL ?=
+PYTEST_ARGS ?=
+
+PY := .venv/bin/python
+PIP := -m pip --disable-pip-version-check install --quiet
+export KERNELMILL_REQUIRE_ALL := $(REQUIRE_ALL)
+
+.PHONY: help setup demo test unit test-long lint types gen bench system-packages clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo             build, publish, load and check the flagship GEMM, end to end"
+	@echo "make test             set up and run lint, types and every test but the long ones"
+	@echo "make unit             the unit and property tests (20 s)"
+	@echo "make test-long        the long tests"
+	@echo "make lint types       ruff, import rules; mypy"
+	@echo "make gen              regenerate the generated documents"
+	@echo "make bench            the benchmarks"
+	@echo "make system-packages  what the full test run wants from apt (root)"
+
+setup: .venv/ready
+
+.venv/ready: pyproject.toml Makefile
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "make: $(PYTHON) is older than 3.11: name a newer one with make PYTHON=python3.12" >&2; exit 3; }
+	@echo "setting up .venv (PyTorch and the toolchain wheels, about 0.5 GB on the first run)"
+	@$(PYTHON) -m venv .venv
+	@$(PY) $(PIP) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) "$(TORCH)"
+	@$(PY) $(PIP) --editable ".[builder,hub,dev]"
+	@touch $@
+
+# The client that others run: Hugging Face's own package, apart from ours. Tests load with it.
+.venv-peer/ready: Makefile
+	@echo "setting up .venv-peer (the kernels package from PyPI)"
+	@$(PYTHON) -m venv .venv-peer
+	@.venv-peer/bin/python $(PIP) kernels==0.17.2
+	@touch $@
+
+demo: .venv/ready
+	@$(PY) -m demo $(DEMO_ARGS)
+
+test: .venv/ready .venv-peer/ready lint types
+	$(PY) -m pytest -m "not long" $(PYTEST_ARGS)
+
+unit: .venv/ready
+	$(PY) -m pytest tests/unit tests/property $(PYTEST_ARGS)
+
+test-long: .venv/ready .venv-peer/ready
+	$(PY) -m pytest -m long $(PYTEST_ARGS)
+
+lint: .venv/ready
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/lint-imports
+
+types: .venv/ready
+	$(PY) -m mypy
+
+bench: .venv/ready
+	$(PY) -m benchmarks
+
+system-packages:
+	$(if $(filter 0,$(shell id -u)),,sudo) apt-get update -qq
+	$(if $(filter 0,$(shell id -u)),,sudo) env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y \
+	  --no-install-recommends g++ git clang-19 lld-19 llvm-19 clang-tools-19 nix-bin bubblewrap \
+	  postgresql chromium git-lfs nginx
+
+clean:
+	rm -rf .venv .venv-peer .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

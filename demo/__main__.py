@@ -1,0 +1,210 @@
+"""Run the whole path on real input: ``python -m demo``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.console import Console
+from rich.live import Live
+
+from demo.hub import RunningHub, serve
+from demo.report import add_shape, device_table, fp8_mfma, shape_table, speed_ratio, spill_count
+from demo.shapes import SHAPES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+PUBLISHER: Final = "kernels-community"
+REPOSITORY: Final = f"{PUBLISHER}/gemm"
+SHAPE_TO_BEAT: Final = "1024x1536x7168"
+
+
+class DemoError(Exception):
+    """A step of the demo failed; the text says which and why."""
+
+
+class Demo:
+    """The steps, in order, over one work folder that is removed at the end."""
+
+    def __init__(self, work: Path, console: Console) -> None:
+        self.work = work
+        self.console = console
+        self.start = time.monotonic()
+        self.results: dict[str, Any] = {"version": 1}
+        self.source = work / "gemm"
+
+    def step(self, text: str) -> None:
+        """Say what comes next, and how long it took to get here."""
+        self.console.print(f"[bold]\\[{time.monotonic() - self.start:5.1f} s][/bold] {text}")
+
+    def command(self, *args: str, env: Mapping[str, str] | None = None) -> str:
+        """Run one command of ours and return what it printed; its messages go to the terminal."""
+        self.console.print(f"  $ {_shown(args)}", style="dim", highlight=False, soft_wrap=True)
+        done = subprocess.run(
+            [sys.executable, "-m", *args],
+            env=None if env is None else {**os.environ, **env},
+            stdout=subprocess.PIPE,
+            cwd=self.work,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise DemoError(f"{_shown(args)} exited with {done.returncode}\n{done.stdout}")
+        return done.stdout
+
+    def build(self) -> None:
+        """Build the flagship for the CPU of this machine and, cross-compiled, for gfx942."""
+        ignore = shutil.ignore_patterns("build", "__pycache__", ".pytest_cache")
+        shutil.copytree(ROOT / "examples" / "gemm", self.source, ignore=ignore)
+        for backend in ("cpu", "rocm"):
+            self.step(f"build examples/gemm for {backend}")
+            self.command("kernelmill.builder", "build", str(self.source), "--backend", backend)
+
+    def publish(self, env: Mapping[str, str]) -> None:
+        """Upload the card to ``main`` and the builds to ``v1``."""
+        self.step(f"upload to {REPOSITORY}")
+        self.command("kernelmill.builder", "upload", str(self.source), env=env)
+
+    def check_shapes(self, env: Mapping[str, str]) -> None:
+        """Load by name in a new process and judge every shape there."""
+        self.step(f'get_kernel("{REPOSITORY}") in a new process, {len(SHAPES)} shapes')
+        command = [sys.executable, "-m", "demo.conform", REPOSITORY]
+        table, rows = shape_table(), []
+        process = subprocess.Popen(
+            command, env={**os.environ, **env}, cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
+        with process, Live(table, console=self.console, vertical_overflow="visible"):
+            assert process.stdout is not None
+            for line in process.stdout:
+                row = json.loads(line)
+                if "loaded" in row:
+                    self.step(f"loaded {row['loaded']['module']}")
+                    self.results |= row
+                    continue
+                if not rows:
+                    self.results["first_numbers_s"] = time.monotonic() - self.start
+                rows.append(row)
+                add_shape(table, row)
+        self.results["shapes"] = rows
+        if process.returncode or len(rows) != len(SHAPES):
+            raise DemoError(f"the shapes did not all pass (exit status {process.returncode})")
+        ratio = next(speed_ratio(row) for row in rows if row["shape"] == SHAPE_TO_BEAT)
+        if ratio <= 1:
+            raise DemoError(f"slower than dequantise + matmul at {SHAPE_TO_BEAT}: {ratio:.2f}")
+
+    def show_device_code(self) -> None:
+        """Read the gfx942 code object: FP8 MFMA, registers, LDS, and no spills."""
+        (variant,) = self.source.glob("build/*rocm*")
+        self.step(f"inspect {variant.name}")
+        report = json.loads(self.command("kernelmill.builder", "inspect", str(variant), "--json"))
+        (code_object,) = report["code_objects"]
+        kernels = code_object["kernels"]
+        self.results["gfx942"] = kernels
+        self.console.print(device_table(kernels, arch=code_object["arch"]))
+        if code_object["arch"] != "gfx942" or not any(map(fp8_mfma, kernels)):
+            raise DemoError("the code object has no FP8 MFMA instruction for gfx942")
+        if spills := sum(map(spill_count, kernels)):
+            raise DemoError(f"the gfx942 kernels spill: {spills}")
+
+    def run_snippet(self, env: Mapping[str, str]) -> None:
+        """Run the README's snippet, as written, and compare what it prints."""
+        self.step("the README's snippet, as written")
+        text = (ROOT / "README.md").read_text(encoding="utf-8")
+        found = re.search(r"```python\n(.*?)```\s*```text\n(.*?)```", text, re.DOTALL)
+        if found is None:
+            raise DemoError("the README has no snippet with its output")
+        script = self.work / "snippet.py"
+        script.write_text(found[1], encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, str(script)],
+            env={**os.environ, **env},
+            cwd=self.work,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        self.console.print(done.stdout.rstrip(), highlight=False)
+        if done.returncode or done.stdout != found[2]:
+            raise DemoError(f"the snippet printed something else; the README says:\n{found[2]}")
+
+
+def _shown(args: tuple[str, ...]) -> str:
+    names = {
+        "kernelmill.builder": "kernel-builder",
+        "kernelmill.hub": "kernel-hub",
+        "kernelmill.runtime": "kernels",
+    }
+    words = [names.get(args[0], args[0]), *args[1:]]
+    return " ".join(os.path.relpath(word, ROOT) if word.startswith("/") else word for word in words)
+
+
+def client_environment(hub: RunningHub, work: Path) -> dict[str, str]:
+    """Return what points every client at ``hub`` and keeps its files inside ``work``."""
+    return {
+        "HF_ENDPOINT": hub.url,
+        "HF_TOKEN": hub.token,
+        "HF_HOME": str(work / "hf"),
+        "KERNELS_CACHE": str(work / "cache"),
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "HF_HUB_DISABLE_UPDATE_CHECK": "1",
+    }
+
+
+def run(demo: Demo, *, keep: bool) -> None:
+    """Run every step; raise DemoError at the first that fails."""
+    demo.build()
+    demo.step("start the Hub")
+    with serve(demo.work / "hub", publisher=PUBLISHER) as hub:
+        env = client_environment(hub, demo.work)
+        demo.publish(env)
+        reader = {**env, "HF_TOKEN": ""}  # a user needs no token
+        demo.check_shapes(reader)
+        demo.show_device_code()
+        demo.run_snippet(reader)
+        if keep:
+            demo.console.print(f"\nthe Hub stays until Ctrl-C: export HF_ENDPOINT={hub.url}")
+            try:
+                while True:
+                    time.sleep(1)
+            except KeyboardInterrupt:
+                pass
+
+
+def main() -> int:
+    """Run the demo and clean up."""
+    parser = argparse.ArgumentParser(prog="make demo", allow_abbrev=False)
+    parser.add_argument("--keep", action="store_true", help="leave the Hub running until Ctrl-C")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every number to FILE")
+    args = parser.parse_args()
+    console = Console(stderr=False, width=None if sys.stdout.isatty() else 132)
+    cache = ROOT / ".cache"
+    cache.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="demo-", dir=cache) as folder:
+        demo = Demo(Path(folder), console)
+        try:
+            run(demo, keep=args.keep)
+        except (DemoError, RuntimeError) as error:
+            console.print(f"demo failed: {error}", style="bold red", markup=False)
+            return 1
+        except KeyboardInterrupt:
+            return 130
+    demo.results["seconds"] = time.monotonic() - demo.start
+    if args.json:
+        args.json.write_text(json.dumps(demo.results, indent=2) + "\n", encoding="utf-8")
+    demo.step("done: built, published, loaded by name, right in every shape")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
