@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.backends import rules_for
-from kernelmill.builder.errors import BuildKilledError, CompileError
+from kernelmill.builder.errors import BuildKilled, CompileError
 from kernelmill.builder.hip.diagnosis import explain_failure
 from kernelmill.builder.toolchain import require
 
@@ -77,14 +78,15 @@ def compile_project(
     Raises:
         CompileError: a tool refused the sources; holds its first errors and the log's place.
         HipSourceError: a source uses a part of HIP that cross-compilation lacks.
-        BuildKilledError: a compiler was killed by a signal.
+        BuildKilled: a compiler was killed by a signal.
         ToolchainError: a tool is missing.
     """
     cmake = require(toolchain.cmake).path
-    workspace.binary.mkdir(parents=True, exist_ok=True)
+    configure = configure_command(plan, toolchain, workspace)
+    _ensure_usable_cache(configure, workspace)
     with workspace.log.open("w", encoding="utf-8") as log:
         for command in (
-            configure_command(plan, toolchain, workspace),
+            configure,
             [cmake, "--build", str(workspace.binary), "--parallel", str(plan.jobs)],
             [cmake, "--install", str(workspace.binary), "--prefix", str(workspace.stage)],
         ):
@@ -112,6 +114,19 @@ def configure_command(plan: BuildPlan, toolchain: Toolchain, workspace: Workspac
         *("-S", str(workspace.project), "-B", str(workspace.binary), "-G", "Ninja"),
         *(f"-D{name}={value}" for name, value in definitions.items()),
     ]
+
+
+def _ensure_usable_cache(configure: Sequence[str], workspace: Workspace) -> None:
+    """Start afresh when the folder was configured with other tools or at another place.
+
+    CMake cannot change a configured folder's compiler, and refuses one that was moved.
+    """
+    command = "\n".join(configure)
+    record = workspace.binary / "configured-with"
+    if not record.is_file() or record.read_text(encoding="utf-8") != command:
+        shutil.rmtree(workspace.binary, ignore_errors=True)
+        workspace.binary.mkdir(parents=True)
+        record.write_text(command, encoding="utf-8")
 
 
 def step_of(line: str) -> str:
@@ -189,7 +204,7 @@ def _run(command: Sequence[str], *, env: Mapping[str, str], on_line: Callable[[s
 def _failure(status: int, lines: Sequence[str], workspace: Workspace) -> KernelError:
     log = f"the whole log is in {workspace.log}"
     if status < 0 or any(_KILLED.search(line) for line in lines):
-        return BuildKilledError(
+        return BuildKilled(
             "a compiler was killed, probably because memory ran out",
             where=str(workspace.log),
             hint="run fewer at once: MAX_JOBS=1",

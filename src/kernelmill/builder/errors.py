@@ -13,7 +13,7 @@ class PlanError(InputError):
     """What is asked for cannot be built from this kernel."""
 
 
-class FilesExistError(InputError, FileExistsError):
+class FilesExist(InputError, FileExistsError):
     """Generated files would overwrite existing ones."""
 
 
@@ -27,7 +27,7 @@ class CompileError(KernelError):
     exit_code = 1
 
 
-class BuildKilledError(HostError):
+class BuildKilled(HostError):
     """A compiler was killed by the system."""
 
 

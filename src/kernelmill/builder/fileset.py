@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from kernelmill.builder.errors import FilesExistError
+from kernelmill.builder.errors import FilesExist
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,12 +32,12 @@ class FileSet:
         """Write what is not there yet and return its paths; equal files keep their times.
 
         Raises:
-            FilesExistError: without ``force``: files exist with another content. Names each.
+            FilesExist: without ``force``: files exist with another content. Names each.
         """
         existing = self.existing(target)
         clashes = [path for path in existing if (target / path).exists()]
         if clashes and not force:
-            raise FilesExistError(
+            raise FilesExist(
                 f"{len(clashes)} file(s) exist already:\n{_listing(clashes)}",
                 where=str(target),
                 hint="use --force to overwrite them",
@@ -54,12 +54,12 @@ class FileSet:
         """Return the paths that exist below ``target``, sorted.
 
         Raises:
-            FilesExistError: some have another content and ``force`` is not set. Names every one.
+            FilesExist: some have another content and ``force`` is not set. Names every one.
         """
         present = [path for path in sorted(self.texts) if (target / path).is_file()]
         changed = [path for path in present if self._differs(target, path)]
         if changed and not force:
-            raise FilesExistError(
+            raise FilesExist(
                 f"{len(changed)} file(s) are not as they were made:\n{_listing(changed)}",
                 where=str(target),
                 hint="use --force to remove them all the same",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kernelmill.binary.code_object import CodeObject, Kernel
+    from kernelmill.binary.occupancy import Limits
     from kernelmill.binary.symbols import Linkage
 
 STATUS = "compiled, not executed"
@@ -27,12 +28,21 @@ STATUS = "compiled, not executed"
 class KernelFacts:
     """One device kernel."""
 
-    arch: str
     kernel: Kernel
     occupancy: Occupancy | None
     """None for an architecture whose limits are not known."""
     matrix_instructions: Mapping[str, int]
     """Mnemonic -> how often it stands in the code; an instruction in a loop counts once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeObjectFacts:
+    """The device code of one architecture."""
+
+    arch: str
+    version: int
+    """Code object version."""
+    kernels: tuple[KernelFacts, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +53,20 @@ class Inspection:
     size_bytes: int
     linkage: Linkage | None
     """None for a bare code object or bundle, which no host links."""
-    kernels: tuple[KernelFacts, ...]
+    code_objects: tuple[CodeObjectFacts, ...]
+
+
+def floor_symbols(linkage: Linkage) -> dict[str, tuple[str, ...]]:
+    """Return version -> the symbols that need it, for the highest version of each family.
+
+    These are what keeps a binary from loading on an older system: ``GLIBC_2.32`` is needed because
+    of ``__libc_single_threaded``.
+    """
+    highest = [f"{it}_{'.'.join(map(str, v))}" for it, v in linkage.version_floors.items()]
+    return {
+        version: tuple(ref.name for ref in linkage.undefined if ref.version == version)
+        for version in highest
+    }
 
 
 def find_binary(path: Path) -> Path:
@@ -78,26 +101,31 @@ def inspect_binary(data: bytes, *, name: str) -> Inspection:
         name=name,
         size_bytes=len(data),
         linkage=read_linkage(elf.parse(data, where=name)) if is_host else None,
-        kernels=tuple(fact for it in objects for fact in _kernel_facts(it)),
+        code_objects=tuple(_code_object_facts(it) for it in objects),
     )
 
 
-def _kernel_facts(code_object: CodeObject) -> tuple[KernelFacts, ...]:
+def _code_object_facts(code_object: CodeObject) -> CodeObjectFacts:
     counts = count_matrix_instructions(code_object)
     limits = LIMITS.get(code_object.arch)
-    return tuple(
-        KernelFacts(
-            arch=code_object.target,
-            kernel=kernel,
-            occupancy=occupancy(
-                limits,
-                vgpr_count=kernel.vgpr_count,
-                lds_bytes=kernel.lds_bytes,
-                workgroup_size=kernel.max_workgroup_size,
+    return CodeObjectFacts(
+        arch=code_object.target,
+        version=code_object.version,
+        kernels=tuple(
+            KernelFacts(
+                kernel=it,
+                occupancy=_occupancy(it, limits) if limits else None,
+                matrix_instructions=counts[it.name],
             )
-            if limits
-            else None,
-            matrix_instructions=counts[kernel.name],
-        )
-        for kernel in code_object.kernels
+            for it in code_object.kernels
+        ),
+    )
+
+
+def _occupancy(kernel: Kernel, limits: Limits) -> Occupancy:
+    return occupancy(
+        limits,
+        vgpr_count=kernel.vgpr_count,
+        lds_bytes=kernel.lds_bytes,
+        workgroup_size=kernel.max_workgroup_size,
     )

@@ -92,7 +92,7 @@ def build_variant(
 
     Raises:
         CompileError: the sources do not compile.
-        BuildKilledError: a compiler was killed.
+        BuildKilled: a compiler was killed.
         CheckError: the binary is not what the plan says.
         HostError: a tool is missing, or this variant is being built already.
     """

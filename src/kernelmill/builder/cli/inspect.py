@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from kernelmill.builder.cli.options import add_json, print_json
-from kernelmill.builder.inspection import STATUS, find_binary, inspect_binary
+from kernelmill.builder.inspection import STATUS, find_binary, floor_symbols, inspect_binary
 
 if TYPE_CHECKING:
     import argparse
@@ -34,68 +34,68 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-class LinkageFacts(TypedDict):
-    """The form of ``linkage`` in the JSON."""
-
-    needed: list[str]
-    search_path: list[str]
-    version_floors: dict[str, str]
-
-
 def _as_json(inspection: Inspection) -> dict[str, object]:
     return {
         "name": inspection.name,
         "size_bytes": inspection.size_bytes,
         "linkage": inspection.linkage and _linkage_json(inspection.linkage),
-        "device": {"status": STATUS, "kernels": [_kernel_json(it) for it in inspection.kernels]},
+        "device_status": STATUS,
+        "code_objects": [
+            {
+                "arch": it.arch,
+                "code_object_version": it.version,
+                "kernels": [_kernel_json(kernel) for kernel in it.kernels],
+            }
+            for it in inspection.code_objects
+        ],
     }
 
 
-def _linkage_json(linkage: Linkage) -> LinkageFacts:
-    floors = {name: ".".join(map(str, it)) for name, it in linkage.version_floors.items()}
+def _linkage_json(linkage: Linkage) -> dict[str, object]:
     return {
         "needed": list(linkage.needed),
         "search_path": [*linkage.rpath, *linkage.runpath],
-        "version_floors": floors,
+        "version_floors": {it: list(names) for it, names in floor_symbols(linkage).items()},
     }
 
 
 def _kernel_json(facts: KernelFacts) -> dict[str, object]:
     kernel, fits = facts.kernel, facts.occupancy
     return {
-        "arch": facts.arch,
         "name": kernel.name,
-        "vgprs": kernel.vgpr_count,
-        "agprs": kernel.agpr_count,
-        "sgprs": kernel.sgpr_count,
-        "spills": kernel.vgpr_spills + kernel.sgpr_spills,
-        "scratch_bytes": kernel.private_bytes,
+        "vgpr_count": kernel.vgpr_count,
+        "agpr_count": kernel.agpr_count,
+        "sgpr_count": kernel.sgpr_count,
+        "vgpr_spills": kernel.vgpr_spills,
+        "sgpr_spills": kernel.sgpr_spills,
+        "private_bytes": kernel.private_bytes,
         "lds_bytes": kernel.lds_bytes,
-        "workgroup_size": kernel.max_workgroup_size,
+        "max_workgroup_size": kernel.max_workgroup_size,
         "code_bytes": kernel.code_size,
-        "occupancy": fits
-        and {
-            "waves_per_simd": fits.waves_per_simd,
-            "workgroups_per_cu": fits.workgroups_per_cu,
-            "limited_by": fits.limited_by,
-        },
-        "matrix_instructions": dict(facts.matrix_instructions),
+        "waves_per_simd": fits and fits.waves_per_simd,
+        "workgroups_per_cu": fits and fits.workgroups_per_cu,
+        "limited_by": fits and fits.limited_by,
+        "mfma": dict(facts.matrix_instructions),
     }
 
 
 def _as_lines(inspection: Inspection) -> list[str]:
     lines = [f"{inspection.name}: {inspection.size_bytes:,} bytes"]
     if inspection.linkage:
-        facts = _linkage_json(inspection.linkage)
-        lines += [
-            f"  needs        {' '.join(inspection.linkage.needed)}",
-            f"  at least     {' '.join(f'{k}_{v}' for k, v in facts['version_floors'].items())}",
-            f"  search path  {':'.join(facts['search_path']) or 'none'}",
-        ]
-    if inspection.kernels:
-        lines.append(f"device kernels ({STATUS}):")
-    for kernel in inspection.kernels:
-        lines += _kernel_lines(kernel)
+        lines += _linkage_lines(inspection.linkage)
+    for code_object in inspection.code_objects:
+        lines.append(f"{code_object.arch} kernels ({STATUS}):")
+        for kernel in code_object.kernels:
+            lines += _kernel_lines(kernel)
+    return lines
+
+
+def _linkage_lines(linkage: Linkage) -> list[str]:
+    path = ":".join((*linkage.rpath, *linkage.runpath))
+    lines = [f"  needs        {' '.join(linkage.needed)}", f"  search path  {path or 'none'}"]
+    for version, names in floor_symbols(linkage).items():
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        lines.append(f"  at least     {version}, for {names[0]}{more}")
     return lines
 
 
@@ -103,7 +103,7 @@ def _kernel_lines(facts: KernelFacts) -> list[str]:
     kernel, fits = facts.kernel, facts.occupancy
     matrix = ", ".join(f"{count} x {name}" for name, count in facts.matrix_instructions.items())
     lines = [
-        f"  {facts.arch} {kernel.name}",
+        f"  {kernel.name}",
         f"    registers  {kernel.vgpr_count} vector (of these {kernel.agpr_count} accumulation), "
         f"{kernel.sgpr_count} scalar; {kernel.vgpr_spills + kernel.sgpr_spills} spilled, "
         f"{kernel.private_bytes} bytes of scratch",
