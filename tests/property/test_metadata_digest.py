@@ -34,9 +34,11 @@ REPO_IDS = st.builds(
 DEPENDENCIES = st.builds(KernelDependency, repo_id=REPO_IDS, version=NATURAL) | st.builds(
     KernelDependency, repo_id=REPO_IDS, revision=TEXT
 )
-STATES = st.builds(SourceState, version=MAYBE_TEXT) | st.builds(
-    SourceState, version=MAYBE_TEXT, commit=COMMIT, is_dirty=st.booleans()
+CLEAN_OR_DIRTY = {"commit": COMMIT, "is_dirty": st.booleans()}
+BUILDERS = st.builds(SourceState, version=TEXT) | st.builds(
+    SourceState, version=TEXT, **CLEAN_OR_DIRTY
 )
+SOURCES = st.just(SourceState()) | st.builds(SourceState, **CLEAN_OR_DIRTY)
 STRINGS = st.dictionaries(st.text(), TEXT, max_size=3)
 METADATA = st.builds(
     Metadata,
@@ -53,7 +55,7 @@ METADATA = st.builds(
     archs=st.none() | st.lists(TEXT, max_size=3, unique=True).map(tuple),
     digest=st.none()
     | st.builds(Digest, algorithm=st.sampled_from(["sha256", "sha512"]), files=STRINGS),
-    provenance=st.none() | st.builds(Provenance, kernel_builder=STATES, kernel=STATES),
+    provenance=st.none() | st.builds(Provenance, kernel_builder=BUILDERS, kernel=SOURCES),
     build=st.none()
     | st.builds(
         BuildRecord,

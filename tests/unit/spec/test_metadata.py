@@ -243,7 +243,11 @@ def test_old_metadata_is_refused_when_nothing_is_known_of_it() -> None:
             "m.json provenance.kernel-builder: commit and dirty must be given together",
         ),
         (
-            {"provenance": {"kernel-builder": {"commit": "abc", "dirty": False}}},
+            {"provenance": {"kernel-builder": {"commit": "a" * 40, "dirty": False}}},
+            "m.json provenance.kernel-builder: missing key 'version'",
+        ),
+        (
+            {"provenance": {"kernel-builder": {"version": "1", "commit": "abc", "dirty": False}}},
             "m.json provenance.kernel-builder.commit: 'abc' is not a git object id",
         ),
         (

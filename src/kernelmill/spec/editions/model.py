@@ -139,7 +139,7 @@ class Kernel:
     cxx_flags: tuple[str, ...] = ()
     """Extra flags for the C++ compiler."""
     cuda_capabilities: tuple[str, ...] = ()
-    """CUDA capabilities to compile for, such as ``9.0a`` or ``12.0+PTX``; by default the usual ones."""
+    """CUDA capabilities to compile for, such as ``9.0a`` or ``12.0+PTX``; by default, all usual."""
     cuda_flags: tuple[str, ...] = ()
     """Extra flags for nvcc."""
     cuda_minver: tuple[int, int] | None = None
