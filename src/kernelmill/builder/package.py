@@ -69,5 +69,10 @@ def replace_folder(new: Path, target: Path, *, trash: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.exists():
         target.rename(trash)
-    new.rename(target)
+    try:
+        new.rename(target)
+    except OSError:
+        if trash.exists():
+            trash.rename(target)
+        raise
     shutil.rmtree(trash, ignore_errors=True)

@@ -25,7 +25,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", required=True, metavar="[OWNER/]NAME", help="the kernel's name")
     parser.add_argument("--license", default="Apache-2.0", metavar="SPDX")
     parser.add_argument("--backends", default="cpu", metavar="LIST", help="cpu, rocm or cpu,rocm")
-    parser.add_argument("--overwrite", action="store_true", help="replace existing files")
+    parser.add_argument(
+        "-f", "--force", "--overwrite", action="store_true", help="replace existing files"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -38,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         rules_for(backend)
     target = args.path or Path(str(name))
     files = scaffold(name, repo_id=repo_id, license_id=args.license, backends=backends)
-    files.write(target, force=args.overwrite)
+    files.write(target, force=args.force)
     note(f"next: kernel-builder build {target}")
     print(target)
     return 0

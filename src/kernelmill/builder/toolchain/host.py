@@ -7,7 +7,7 @@ import platform
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelmill.builder.errors import ToolchainError
+from kernelmill.builder.errors import PlanError, ToolchainError
 from kernelmill.builder.jobs import Capacity
 
 if TYPE_CHECKING:
@@ -33,10 +33,14 @@ def probe_cpu() -> str:
 
 
 def probe_capacity(env: Mapping[str, str]) -> Capacity:
-    """Measure cores and memory, limits of the container (cgroup v2) included."""
+    """Measure cores and memory, limits of the container (cgroup v2) included.
+
+    Raises:
+        PlanError: ``MAX_JOBS`` is not a number.
+    """
     asked = env.get("MAX_JOBS", "")
     if asked and not asked.isdecimal():
-        raise ToolchainError(f"MAX_JOBS is {asked!r}, not a number", hint="set MAX_JOBS=4")
+        raise PlanError(f"MAX_JOBS is {asked!r}, not a number", hint="set MAX_JOBS=4")
     return Capacity(
         cores=_cores(), memory_bytes=_memory_bytes(), override=int(asked) if asked else None
     )
