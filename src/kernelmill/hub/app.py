@@ -11,9 +11,11 @@ from sqlalchemy.exc import OperationalError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect
 
 from kernelmill.hub.errors import Refusal
 from kernelmill.hub.routes.commit import commit_routes
+from kernelmill.hub.routes.fallback import fallback_routes
 from kernelmill.hub.routes.refs import ref_routes
 from kernelmill.hub.routes.repos import repo_routes
 from kernelmill.hub.routes.resolve import resolve_routes
@@ -22,8 +24,10 @@ from kernelmill.hub.routes.users import user_routes
 from kernelmill.hub.wire.errors import (
     busy_response,
     crash_response,
+    gone_response,
     http_error_response,
     refusal_response,
+    storage_response,
 )
 
 if TYPE_CHECKING:
@@ -54,12 +58,15 @@ def create_app(hub: Hub) -> Starlette:
             *commit_routes(hub),
             *ref_routes(hub),
             *resolve_routes(hub),
+            *fallback_routes(hub),
         ],
         middleware=[Middleware(RequestLog), Middleware(RawPath)],
         exception_handlers={
             Refusal: refusal_response,
             HTTPException: http_error_response,
             OperationalError: busy_response,
+            OSError: storage_response,
+            ClientDisconnect: gone_response,
             Exception: crash_response,
         },
         lifespan=lifespan,

@@ -12,6 +12,8 @@ class Refusal(HubError):
 class InvalidRequest(Refusal):
     """The request is malformed or asks for something impossible."""
 
+    exit_code = 2
+
 
 class NotSignedIn(Refusal):
     """The request needs a token and has none."""
@@ -48,9 +50,13 @@ class EntryNotFound(Refusal):
 class AccountNotFound(Refusal):
     """No user or organisation has this name."""
 
+    exit_code = 2
+
 
 class Conflict(Refusal):
     """Something of that name exists already, or changed at the same moment."""
+
+    exit_code = 2
 
 
 class RepoExists(Conflict):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import signal
 import socket
 from typing import TYPE_CHECKING, Final
@@ -13,7 +12,7 @@ from granian.constants import Interfaces
 from granian.server.embed import Server
 
 from kernelmill.hub.app import create_app
-from kernelmill.hub.errors import ListenError, SettingError
+from kernelmill.hub.errors import ListenError
 from kernelmill.hub.service.hub import sweep
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ def serve(hub: Hub, *, host: str, port: int, announce: Callable[[str], None]) ->
 
     Raises:
         ListenError: the address is taken or cannot be used.
-        SettingError: the port is no port.
     """
     with reserve_port(host, port) as reserved:
         asyncio.run(_serve(hub, host, reserved.getsockname()[1], announce))
@@ -43,8 +41,6 @@ def reserve_port(host: str, port: int) -> socket.socket:
     The server opens its own socket with SO_REUSEPORT, so alone it would not notice that another
     program uses the port, nor could it say which free port it got.
     """
-    if not 0 <= port <= 65535:
-        raise SettingError(f"{port} is not a port: 0 to 65535")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         with socket.socket(family) as probe:
@@ -55,7 +51,7 @@ def reserve_port(host: str, port: int) -> socket.socket:
         reserved.bind((host, port))
     except OSError as error:
         raise ListenError(
-            f"cannot listen: {os.strerror(error.errno) if error.errno else error}",
+            f"cannot listen: {error.strerror or error}",
             where=f"{host}:{port}",
             hint="stop the program that uses the port, or choose --port 0 for a free one",
         ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +38,7 @@ def existing_hub(folder: Path) -> Iterator[Hub]:
             where=str(folder),
             hint="start one first: kernel-hub serve --data DIR",
         )
+    os.umask(0o077)
     hub = open_hub(Settings(data=folder))
     try:
         yield hub

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -44,16 +45,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal says stop."""
-    from kernelmill.hub.errors import SettingError
     from kernelmill.hub.server import serve
     from kernelmill.hub.service.hub import open_hub
     from kernelmill.hub.settings import MIB, Settings
 
+    os.umask(0o077)  # what a Hub keeps is for its owner's eyes
     logging.basicConfig(format="kernel-hub: %(message)s", level=logging.WARNING)
     level = logging.DEBUG if args.verbose else logging.INFO
     logging.getLogger("kernelmill.hub").setLevel(level)
-    if args.max_upload_mib < 1:
-        raise SettingError(f"--max-upload-mib is {args.max_upload_mib}, want at least 1")
+    _check_options(args)
     hub = open_hub(Settings(data=args.data, max_upload_bytes=args.max_upload_mib * MIB))
     try:
         log.info("data in %s", args.data)
@@ -63,6 +63,19 @@ def run(args: argparse.Namespace) -> int:
         hub.close()
     log.info("stopped")
     return 0
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    """Find mistakes before anything is written."""
+    from kernelmill.hub.errors import SettingError
+    from kernelmill.hub.wire.names import check_account_name
+
+    if not 0 <= args.port <= 65535:
+        raise SettingError(f"{args.port} is not a port: 0 to 65535")
+    if args.max_upload_mib < 1:
+        raise SettingError(f"--max-upload-mib is {args.max_upload_mib}, want at least 1")
+    for org in args.trust:
+        check_account_name(org)
 
 
 def _prepare_accounts(hub: Hub, args: argparse.Namespace) -> None:
@@ -82,7 +95,6 @@ def _prepare_accounts(hub: Hub, args: argparse.Namespace) -> None:
 
 def _announce(args: argparse.Namespace, url: str) -> None:
     import json
-    import os
 
     from kernelmill.hub.service.files import write_private
 

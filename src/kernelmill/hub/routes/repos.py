@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from kernelmill.hub import auth
-from kernelmill.hub.errors import HiddenRepo, InvalidRequest, NotSignedIn, RepoNotFound
+from kernelmill.hub.errors import InvalidRequest, NotSignedIn
 from kernelmill.hub.routes.common import (
     KINDS,
     base_url,
@@ -52,7 +52,6 @@ def repo_routes(hub: Hub) -> list[Route]:
         repo = f"/api/{kind}s/{{namespace}}/{{name}}"
         routes += [
             Route(f"/api/{kind}s", one.list),
-            Route(f"/api/{kind}s/{{name}}", one.unnamespaced),
             Route(repo, one.describe),
             Route(f"{repo}/revision/{{revision}}", one.describe),
             Route(
@@ -126,11 +125,6 @@ class _OfKind:
             cursor = page[-1].full_name.lower()
             headers = next_link(request, f"/api/{self._kind}s", cursor=cursor)
         return JSONResponse([repo_json(repo) for repo in page], headers=headers)
-
-    def unnamespaced(self, request: Request) -> Response:
-        name = path_text(request, "name")
-        text = f"repository {name!r} not found: names here are namespace/name"
-        raise RepoNotFound(text) if bearer_of(self._hub, request) else HiddenRepo(text)
 
     def describe(self, request: Request) -> Response:
         repo = repo_to_read(self._hub, request, self._kind)

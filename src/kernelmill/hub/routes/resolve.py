@@ -9,7 +9,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from kernelmill.hub.errors import EntryNotFound
-from kernelmill.hub.routes.common import KINDS, path_text, repo_to_read
+from kernelmill.hub.routes.common import path_text, repo_to_read
 from kernelmill.hub.service.access import find_revision
 from kernelmill.hub.service.reading import find_entry
 from kernelmill.hub.wire.ranges import parse_range
@@ -26,14 +26,11 @@ IN_MEMORY_BYTES: Final = 1024 * 1024
 
 
 def resolve_routes(hub: Hub) -> list[Route]:
-    """Return the endpoints of files. The models' prefix is empty, so they come last."""
+    """Return the endpoints of files."""
+    file = "{namespace}/{name}/resolve/{revision}/{path:path}"
     return [
-        Route(
-            f"{prefix}/{{namespace}}/{{name}}/resolve/{{revision}}/{{path:path}}",
-            _Files(hub, kind).resolve,
-        )
-        for kind, prefix in (("kernel", "/kernels"), ("model", ""))
-        if kind in KINDS
+        Route(f"/kernels/{file}", _Files(hub, "kernel").resolve),
+        Route(f"/{file}", _Files(hub, "model").resolve),
     ]
 
 

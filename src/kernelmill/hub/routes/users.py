@@ -55,8 +55,8 @@ class _Users:
         return JSONResponse({"standardEnvVars": [], "harnesses": {}})
 
     def validate_yaml(self, _: Request, body: Fields) -> Response:
-        errors, warnings = check_card(body.text("content"))
-        return JSONResponse({"errors": errors, "warnings": warnings}, 400 if errors else 200)
+        errors = check_card(body.text("content"))
+        return JSONResponse({"errors": errors, "warnings": []}, 400 if errors else 200)
 
     def org_overview(self, request: Request) -> Response:
         return self._overview(request, "org")

@@ -84,11 +84,12 @@ def branch_ref(repo: Repo, revision: str) -> str:
     """Return the full name of a branch that a commit is meant for.
 
     Raises:
-        RevisionNotFound: a commit id was given, and commits cannot be added to those.
+        RevisionNotFound: something else was given, and commits cannot be added to it.
     """
-    if COMMIT_ID.fullmatch(revision):
-        raise RevisionNotFound(f"{revision!r} is a commit of {repo.full_name!r}, not a branch")
-    return revision if revision.startswith("refs/") else HEADS + revision
+    is_full = revision.startswith("refs/")
+    if COMMIT_ID.fullmatch(revision) or (is_full and not revision.startswith(HEADS)):
+        raise RevisionNotFound(f"{revision!r} is not a branch of {repo.full_name!r}")
+    return revision if is_full else HEADS + revision
 
 
 def main_revision(hub: Hub, repo: Repo) -> Revision:

@@ -106,7 +106,7 @@ class TreeEditor:
         return entry
 
     def _load(self, tree: str) -> _Folder:
-        return _Folder({entry.name: entry for entry in self._objects.tree(tree)})
+        return _Folder(dict(self._objects.tree(tree)))
 
 
 def _is_empty(folder: _Folder) -> bool:

@@ -23,5 +23,5 @@ def write_private(path: Path, text: str) -> None:
         Path(name).replace(path)
     except OSError as error:
         raise DataFolderError(
-            f"the file cannot be written: {os.strerror(error.errno or 0)}", where=str(path)
+            f"the file cannot be written: {error.strerror}", where=str(path)
         ) from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import tempfile
 import time
 from dataclasses import dataclass
@@ -61,7 +60,7 @@ def open_hub(settings: Settings) -> Hub:
         blobs = FolderBlobs(folder / "objects")
     except OSError as error:
         raise DataFolderError(
-            f"the data folder cannot be used: {os.strerror(error.errno or 0)}",
+            f"the data folder cannot be used: {error.strerror}",
             where=str(folder),
             hint="choose a folder that you may write to",
         ) from error

@@ -90,7 +90,7 @@ def last_commits(revision: Revision, paths: Iterable[str]) -> dict[str, str]:
 
 
 def _walk(objects: ObjectReader, tree: str, prefix: str, *, is_recursive: bool) -> Iterator[Entry]:
-    for line in objects.tree(tree):
+    for line in objects.tree(tree).values():
         path = prefix + line.name
         yield _to_entry(objects, path, line)
         if line.is_folder and is_recursive:
@@ -100,15 +100,11 @@ def _walk(objects: ObjectReader, tree: str, prefix: str, *, is_recursive: bool) 
 def _look_up(objects: ObjectReader, tree: str, path: str) -> TreeEntry | None:
     *parents, name = path.split("/")
     for parent in parents:
-        folder = _line(objects, tree, parent)
+        folder = objects.tree(tree).get(parent)
         if folder is None or not folder.is_folder:
             return None
         tree = folder.id
-    return _line(objects, tree, name)
-
-
-def _line(objects: ObjectReader, tree: str, name: str) -> TreeEntry | None:
-    return next((line for line in objects.tree(tree) if line.name == name), None)
+    return objects.tree(tree).get(name)
 
 
 def _to_entry(objects: ObjectReader, path: str, line: TreeEntry) -> Entry:

@@ -61,29 +61,26 @@ class Database:
         with self._writer.begin() as connection:
             yield connection
 
-    def ensure_schema(self, *, where: str) -> bool:
-        """Create the tables if there are none, and return whether that was needed.
+    def ensure_schema(self, *, where: str) -> None:
+        """Create the tables if there are none.
 
         Raises:
             DataFolderError: another version of this program wrote the database.
         """
         with self.writing() as connection:
-            METADATA.create_all(connection)
-            found = connection.execute(
-                select(META.c.value).where(META.c.key == "schema_version")
-            ).scalar()
+            META.create(connection, checkfirst=True)
+            query = select(META.c.value).where(META.c.key == "schema_version")
+            found = connection.execute(query).scalar()
             if found is None:
-                connection.execute(
-                    insert(META).values(key="schema_version", value=str(SCHEMA_VERSION))
+                METADATA.create_all(connection)
+                values = {"key": "schema_version", "value": str(SCHEMA_VERSION)}
+                connection.execute(insert(META).values(**values))
+            elif found != str(SCHEMA_VERSION):
+                raise DataFolderError(
+                    f"the database has schema version {found}, this program reads {SCHEMA_VERSION}",
+                    where=where,
+                    hint="use the kernelmill version that wrote it, or another data folder",
                 )
-                return True
-        if found != str(SCHEMA_VERSION):
-            raise DataFolderError(
-                f"the database has schema version {found}, this program reads {SCHEMA_VERSION}",
-                where=where,
-                hint="use the kernelmill version that wrote it, or another data folder",
-            )
-        return False
 
     def close(self) -> None:
         """Close every connection."""

@@ -16,7 +16,7 @@ from kernelmill.hub.store.packs import OpenPack, PackWriter
 from kernelmill.hub.store.repos import NewPack, new_id, read_packs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from kernelmill.hub.store.blobs import FolderBlobs
     from kernelmill.hub.store.database import Database
@@ -70,7 +70,7 @@ class ObjectStore:
         self._scratch = scratch
         self._inline_pack_bytes = inline_pack_bytes
         self._views: Cache[str, View] = Cache(VIEW_BYTES, lambda view: view.memory_bytes)
-        self._trees: Cache[str, tuple[TreeEntry, ...]] = Cache(TREE_ENTRIES, len)
+        self._trees: Cache[str, Mapping[str, TreeEntry]] = Cache(TREE_ENTRIES, len)
         self._commits: Cache[str, Commit] = Cache(COMMITS)
 
     def reader(self, repo_id: str, gen: int) -> ObjectReader:
@@ -155,7 +155,7 @@ class ObjectReader:
         store: ObjectStore,
         repo_id: str,
         view: View,
-        trees: Cache[str, tuple[TreeEntry, ...]],
+        trees: Cache[str, Mapping[str, TreeEntry]],
         commits: Cache[str, Commit],
     ) -> None:
         self._store = store
@@ -186,8 +186,8 @@ class ObjectReader:
             object_id, lambda: Commit.from_string(self._read(object_id))
         )
 
-    def tree(self, object_id: str) -> tuple[TreeEntry, ...]:
-        """Return a tree's entries in git's order."""
+    def tree(self, object_id: str) -> Mapping[str, TreeEntry]:
+        """Return a tree's entries by name, in git's order."""
         return self._trees.get_or_make(object_id, lambda: parse_entries(self._read(object_id)))
 
     def peel(self, object_id: str) -> str:
@@ -225,12 +225,13 @@ class MissingObject(KeyError):
     """The repository has no such object."""
 
 
-def parse_entries(text: bytes) -> tuple[TreeEntry, ...]:
-    """Read a git tree."""
-    return tuple(
+def parse_entries(text: bytes) -> dict[str, TreeEntry]:
+    """Read a git tree: name -> entry, in git's order."""
+    entries = (
         TreeEntry(name.decode("utf-8", "surrogateescape"), mode, object_id.decode())
         for name, mode, object_id in parse_tree(text, 20)
     )
+    return {entry.name: entry for entry in entries}
 
 
 def tree_content(entries: Iterable[TreeEntry]) -> InMemory:

@@ -134,6 +134,7 @@ class OpenPack:
     def __init__(self, name: str, data: bytes | memoryview, index: bytes | memoryview) -> None:
         self.name = name
         self._data = memoryview(data)
+        self._heap_bytes = len(data) if isinstance(data, bytes) else 0
         parsed = load_pack_index_file(name, io.BytesIO(index), DEFAULT_OBJECT_FORMAT)
         self._offsets = {bytes(raw): offset for raw, offset, _ in parsed.iterentries()}
 
@@ -148,7 +149,7 @@ class OpenPack:
     @property
     def memory_bytes(self) -> int:
         """Roughly what keeping this pack open costs."""
-        return len(self._data) + 105 * len(self._offsets)
+        return self._heap_bytes + 105 * len(self._offsets)
 
     def header(self, raw: bytes) -> tuple[ObjectKind, int]:
         """Return an object's kind and size; costs nothing but the look-up."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 
 from kernelmill.hub import errors
@@ -64,7 +66,22 @@ def busy_response(_: Request, error: Exception) -> Response:
     """Answer a request that the database could not take in time; the client tries again."""
     assert isinstance(error, OperationalError)
     log.error("database: %s", error.orig)
-    return error_response(503, "the database is busy, try again", headers={"Retry-After": "1"})
+    text = f"the database did not answer ({error.orig}): try again"
+    return error_response(503, text, headers={"Retry-After": "1"})
+
+
+def storage_response(_: Request, error: Exception) -> Response:
+    """Answer a request for which the disk failed or is full."""
+    assert isinstance(error, OSError)
+    log.error("storage: %s", error)
+    status = 507 if error.errno in {errno.ENOSPC, errno.EDQUOT} else 500
+    return error_response(status, f"the Hub's storage failed: {error.strerror or 'see its log'}")
+
+
+def gone_response(_: Request, error: Exception) -> Response:
+    """End a request whose client went away; nobody reads the answer."""
+    assert isinstance(error, ClientDisconnect)
+    return error_response(400, "the client went away before the request was complete")
 
 
 def crash_response(_: Request, error: Exception) -> Response:
