@@ -40,7 +40,7 @@ def fetch_metadata(hub: Hub, cache: Cache, repo: RepoId, *, commit: str, variant
             )
         with cache.lock(repo):
             hub.download(repo, commit, [f"{folder}/metadata.json"], cache.root)
-    return read_metadata(path.parent)
+    return read_metadata(path.parent, name=repo.name)
 
 
 def fetch_variant(hub: Hub, cache: Cache, repo: RepoId, *, commit: str, variant: str) -> Path:

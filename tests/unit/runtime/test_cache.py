@@ -1,16 +1,13 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from kernelmill.runtime.cache import Cache, write_whole
 from kernelmill.runtime.hub import RemoteFile
 from kernelmill.spec.names import RepoId
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TOY = RepoId.parse("acme/toy")
 COMMITS = ("a" * 40, "b" * 40)
@@ -45,7 +42,7 @@ def test_ref_is_never_seen_half_written(cache: Cache) -> None:
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        seen = {cache.read_refs(TOY)["v1"] for _ in range(300)}
+        seen = {cache.read_refs(TOY)["v1"] for _ in range(1000)}
     finally:
         stop.set()
         writer.join(timeout=20)
@@ -54,15 +51,15 @@ def test_ref_is_never_seen_half_written(cache: Cache) -> None:
 
 def test_failed_write_leaves_the_old_text_and_no_temporary_file(tmp_path: Path) -> None:
     path = tmp_path / "text"
-    write_whole(path, "old")
+    write_whole(path, "old", scratch=tmp_path)
     with pytest.raises(UnicodeEncodeError):
-        write_whole(path, "\ud800")
+        write_whole(path, "\ud800", scratch=tmp_path)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_written_files_can_be_read_by_others(tmp_path: Path) -> None:
-    write_whole(tmp_path / "text", "x")
+    write_whole(tmp_path / "text", "x", scratch=tmp_path)
     assert (tmp_path / "text").stat().st_mode & 0o777 == 0o644
 
 
@@ -75,6 +72,8 @@ def test_list_of_files_comes_back(cache: Cache) -> None:
 
 def test_lock_file_stays_where_it_is(cache: Cache) -> None:
     with cache.lock(TOY) as lock:
-        path = lock.lock_file
-    with cache.lock(TOY) as lock:
-        assert lock.lock_file == path
+        path = Path(lock.lock_file)
+        inode = path.stat().st_ino
+    assert path.stat().st_ino == inode
+    with cache.lock(TOY):
+        assert path.stat().st_ino == inode
