@@ -1,11 +1,14 @@
-"""``build.toml``: how an author describes a kernel. Reads edition 5."""
+"""``build.toml``: how an author describes a kernel. Reads and writes edition 5."""
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
-from typing import TYPE_CHECKING, Final
+from dataclasses import fields
+from typing import TYPE_CHECKING, Final, assert_never
 
+from kernelmill.spec.dependencies import KernelDependency
 from kernelmill.spec.editions import v5
 from kernelmill.spec.editions.model import (
     BackendGeneral,
@@ -21,10 +24,12 @@ from kernelmill.spec.editions.model import (
 )
 from kernelmill.spec.errors import InputError, ManifestError
 from kernelmill.spec.reader import Faults, Place, Table
-from kernelmill.spec.toml_lines import key_lines
+from kernelmill.spec.toml_lines import KeyPath, key_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from _typeshed import DataclassInstance
 
 __all__ = [
     "BackendGeneral",
@@ -37,6 +42,7 @@ __all__ = [
     "Torch",
     "TorchNoarch",
     "TvmFfi",
+    "dumps",
     "parse",
 ]
 
@@ -54,8 +60,8 @@ def parse(content: str, *, where: str = "build.toml") -> Manifest:
     Raises:
         ManifestError: ``faults`` has every mistake, in the file's order, each with its line.
     """
-    document = _load(content, where)
-    faults = Faults(file=where, lines=key_lines(content))
+    document, lines = _load(content, where)
+    faults = Faults(file=where, lines=lines)
     root = Table(document, Place(path=(), faults=faults))
     _check_edition(document, faults)
     manifest = v5.read(root) if not faults.found else None
@@ -66,9 +72,9 @@ def parse(content: str, *, where: str = "build.toml") -> Manifest:
     return manifest
 
 
-def _load(content: str, where: str) -> Mapping[str, object]:
+def _load(content: str, where: str) -> tuple[Mapping[str, object], Mapping[KeyPath, int]]:
     try:
-        return tomllib.loads(content)
+        return tomllib.loads(content), key_lines(content)
     except (ValueError, RecursionError) as error:
         fault = _syntax_fault(str(error), content, where)
         raise ManifestError(
@@ -118,3 +124,67 @@ def _guess_edition(document: Mapping[str, object], general: Mapping[str, object]
     if any(isinstance(it, dict) and "backend" in it for it in tables):
         return "2"
     return "1"
+
+
+def dumps(manifest: Manifest) -> str:
+    """Write edition 5 in a fixed order of tables and keys; defaults are left out."""
+    general = manifest.general
+    tables = [("general", {"edition": manifest.edition} | _keys(general, skip=_GENERAL_TABLES))]
+    for name in _GENERAL_TABLES:
+        part: HubTarget | CudaGeneral | BackendGeneral | None = getattr(general, name)
+        if part is not None and (name != "hub" or part != HubTarget()):
+            tables.append((f"general.{name}", _keys(part)))
+    tables.append(_framework_table(manifest.framework))
+    tables += ((f"kernel.{it.name}", _keys(it, skip=("name",))) for it in manifest.kernels)
+    return "\n".join(_table_text(name, keys) for name, keys in tables)
+
+
+_GENERAL_TABLES: Final = ("hub", "cuda", "neuron", "tpu", "xpu")
+_MAY_BE_EMPTY: Final = frozenset({"depends"})  # required, yet a kernel may depend on nothing
+
+
+def _framework_table(framework: Framework) -> tuple[str, dict[str, object]]:
+    match framework:
+        case Torch():
+            return "torch", _keys(framework)
+        case TvmFfi():
+            return "tvm-ffi", _keys(framework)
+        case TorchNoarch():
+            # Upstream wrote these two keys with underscores, and now they are a format.
+            return "torch-noarch", {
+                key.replace("-", "_"): value for key, value in _keys(framework).items()
+            }
+        case _:
+            assert_never(framework)
+
+
+def _keys(part: DataclassInstance, skip: tuple[str, ...] = ()) -> dict[str, object]:
+    values = ((it.name, getattr(part, it.name)) for it in fields(part) if it.name not in skip)
+    return {
+        name.replace("_", "-"): value
+        for name, value in values
+        if name in _MAY_BE_EMPTY or value not in (None, (), {})
+    }
+
+
+def _table_text(name: str, keys: Mapping[str, object]) -> str:
+    lines = [f"{key} = {_value_text(value)}" for key, value in keys.items()]
+    return "\n".join([f"[{name}]", *lines, ""])
+
+
+def _value_text(value: object) -> str:
+    match value:
+        case (int(major), int(minor)):
+            return f'"{major}.{minor}"'
+        case tuple():
+            return f"[{', '.join(map(_value_text, value))}]"
+        case dict():
+            items = (f"{key} = {_value_text(it)}" for key, it in sorted(value.items()))
+            return f"{{ {', '.join(items)} }}"
+        case KernelDependency():
+            return _value_text(_keys(value))
+        case int():
+            return str(value)
+        case _:
+            # JSON's escapes are TOML's too, but for DEL, which TOML wants escaped.
+            return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
