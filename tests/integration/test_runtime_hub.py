@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.unit.runtime.kernel_files import kernel_files, unload_kernels, write_files
@@ -31,7 +31,7 @@ from kernelmill.spec.errors import DigestMismatch, HubError
 from kernelmill.spec.names import RepoId
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 START_TIMEOUT_S = 60
@@ -98,8 +98,8 @@ def client(
     unload_kernels()
 
 
-def make_repository(folder: Path, **options: Any) -> Path:
-    write_files(folder / "build/torch-cpu", kernel_files(**options))
+def make_repository(folder: Path, build: Mapping[str, bytes]) -> Path:
+    write_files(folder / "build/torch-cpu", build)
     card = b"---\nlicense: apache-2.0\n---\n# A toy\n"
     return write_files(folder, {"CARD.md": card, "benchmarks/benchmark.py": b"pass\n"})
 
@@ -115,9 +115,17 @@ class Upload:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def __call__(self, repo: str, *arguments: str, **options: Any) -> int:
+    def __call__(
+        self,
+        repo: str,
+        *arguments: str,
+        value: object = 1,
+        version: int = 1,
+        sources: Mapping[str, str] | None = None,
+    ) -> int:
         count = len(list(self.folder.glob("repository*")))
-        folder = make_repository(self.folder / f"repository{count}", **options)
+        build = kernel_files(value=value, version=version, sources=sources)
+        folder = make_repository(self.folder / f"repository{count}", build)
         return main(["upload", str(folder), "--repo-id", repo, *arguments])
 
 
@@ -318,7 +326,7 @@ def test_upload_is_refused_without_rights(
 def test_upload_names_a_card_that_the_hub_rejects(
     client: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = make_repository(tmp_path / "carded")
+    folder = make_repository(tmp_path / "carded", kernel_files())
     (folder / "CARD.md").write_text("---\nlicense: [unclosed\n---\n")
     assert main(["upload", str(folder), "--repo-id", "acme/carded"]) == 4
     assert "the upload is not acceptable: Invalid metadata in README.md." in capsys.readouterr().err

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelmill.runtime.errors import UnpinnedKernelWarning, UnsupportedArch
+from kernelmill.runtime.errors import NotCached, UnpinnedKernelWarning, UnsupportedArch
 from kernelmill.runtime.session import open_session
+from kernelmill.spec.errors import NoVariant
 from kernelmill.spec.names import RepoId
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ def has_kernel(
     Raises:
         NotTrusted: the publisher is not trusted; a ``ValueError``.
         VersionNotFound: there is no such version; a ``ValueError``.
+        HubError: the Hub cannot be reached, or has no such repository.
     """
     session = open_session(backend=backend)
     try:
@@ -130,7 +132,7 @@ def has_kernel(
             repo_id, version=version, revision=revision, trust_remote_code=trust_remote_code
         )
         session.check(selection, check_arch=check_arch)
-    except (FileNotFoundError, UnsupportedArch) as error:
+    except (NoVariant, NotCached, UnsupportedArch) as error:
         log.info("%s", error)
         return False
     return True

@@ -61,7 +61,7 @@ class Cache:
                 return
         # A cache that cannot be written to can still be read: the note is a convenience.
         with suppress(PermissionError):
-            write_whole(path, commit)
+            write_whole(path, commit, scratch=self.repo_folder(repo))
 
     def read_files(self, repo: RepoId, commit: str, variant: str) -> tuple[RemoteFile, ...] | None:
         """Return the files of a fetched variant; None when it never arrived completely."""
@@ -79,16 +79,24 @@ class Cache:
         """Note that every one of ``files`` is here."""
         listing = {file.path: file.size_bytes for file in files}
         text = json.dumps(listing, indent=1, sort_keys=True) + "\n"
-        write_whole(self._list_path(repo, commit, variant), text)
+        path = self._list_path(repo, commit, variant)
+        write_whole(path, text, scratch=self.repo_folder(repo))
 
     def _list_path(self, repo: RepoId, commit: str, variant: str) -> Path:
         return self.repo_folder(repo) / "variants" / commit / f"{variant}.json"
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file that others see either not at all or complete."""
+def write_whole(path: Path, text: str, *, scratch: Path) -> None:
+    """Write a text file that others see either not at all or complete.
+
+    Args:
+        path: the file.
+        text: what it is to hold.
+        scratch: a folder on the same file system, for the file while it is incomplete. Not the
+            file's own where others take every file for an answer, as in ``refs``.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    descriptor, temporary = tempfile.mkstemp(dir=scratch, prefix=f".{path.name}.")
     try:
         # mkstemp's files are private; a shared cache is read by others.
         os.fchmod(descriptor, 0o644)

@@ -18,11 +18,11 @@ class VersionNotFound(HubError, ValueError):
     """A repository has no such version."""
 
 
-class RepositoryNotFound(HubError, FileNotFoundError):
+class RepositoryNotFound(HubError, OSError):
     """A Hub has no such repository, or hides it from this caller."""
 
 
-class RevisionNotFound(HubError, FileNotFoundError):
+class RevisionNotFound(HubError, OSError):
     """A repository has no such branch, tag or commit."""
 
 

@@ -40,7 +40,7 @@ def fetch_metadata(hub: Hub, cache: Cache, repo: RepoId, *, commit: str, variant
             )
         with cache.lock(repo):
             hub.download(repo, commit, [f"{folder}/metadata.json"], cache.root)
-    return read_metadata(path.parent)
+    return read_metadata(path.parent, name=repo.name)
 
 
 def fetch_variant(hub: Hub, cache: Cache, repo: RepoId, *, commit: str, variant: str) -> Path:
@@ -55,7 +55,7 @@ def fetch_variant(hub: Hub, cache: Cache, repo: RepoId, *, commit: str, variant:
     files = tuple(
         file
         for file in hub.fetch_files(repo, commit, f"{BUILD_FOLDER}/{variant}")
-        if _is_wanted(file, repo)
+        if _is_wanted(file, repo, f"{BUILD_FOLDER}/{variant}/")
     )
     if hub.is_offline:
         return folder
@@ -73,9 +73,9 @@ def _is_complete(cache: Cache, repo: RepoId, commit: str, variant: str) -> bool:
     return files is not None and all((snapshot / file.path).is_file() for file in files)
 
 
-def _is_wanted(file: RemoteFile, repo: RepoId) -> bool:
+def _is_wanted(file: RemoteFile, repo: RepoId, folder: str) -> bool:
     """Tell whether a file is part of a build. Bytecode, which no digest covers, is not."""
     parts = PurePosixPath(file.path).parts
-    if ".." in parts or file.path.startswith("/") or "\\" in file.path:
+    if ".." in parts or "\\" in file.path or not file.path.startswith(folder):
         raise HubError(f"the Hub names the file {file.path!r}, outside its folder", where=str(repo))
     return not (file.path.endswith(".pyc") or "__pycache__" in parts)

@@ -72,7 +72,8 @@ def load_variant(folder: Path, *, root: Path, repo_info: RepoInfo | None = None)
     folder = folder.resolve()
     if folder in _loaded:
         return _loaded[folder].module
-    metadata = read_metadata(folder)
+    name = repo_info.repo_id.rpartition("/")[2] if repo_info else folder.name
+    metadata = read_metadata(folder, name=name)
     with _lock_of(metadata.id):
         if folder not in _loaded:
             ensure_integrity(folder, metadata, root=root)
@@ -81,8 +82,13 @@ def load_variant(folder: Path, *, root: Path, repo_info: RepoInfo | None = None)
         return _loaded[folder].module
 
 
-def read_metadata(folder: Path) -> Metadata:
-    """Return what a variant says of itself."""
+def read_metadata(folder: Path, *, name: str = "kernel") -> Metadata:
+    """Return what a variant says of itself.
+
+    Args:
+        folder: the variant.
+        name: the kernel's name, for builds so old that they do not give it.
+    """
     path = folder / "metadata.json"
     try:
         text = path.read_text(encoding="utf-8")
@@ -92,7 +98,16 @@ def read_metadata(folder: Path) -> Metadata:
         ) from error
     except UnicodeDecodeError as error:
         raise MetadataError("not UTF-8 text", where=str(path), hint="rebuild the kernel") from error
-    return metadata_format.parse(text, where=str(path), variant=variant_of(folder.name))
+    metadata = metadata_format.parse(
+        text, where=str(path), variant=variant_of(folder.name), name=name
+    )
+    if not metadata.id.isidentifier():
+        raise MetadataError(
+            f"{metadata.id!r} cannot be the name of a module",
+            where=f"{path} id",
+            hint="rebuild the kernel",
+        )
+    return metadata
 
 
 def variant_of(name: str) -> Variant | None:
@@ -176,6 +191,9 @@ def _module_file(folder: Path, metadata: Metadata) -> Path:
     for path in (folder / "__init__.py", folder / python_name / "__init__.py"):
         if path.is_file():
             return path
+    packages = sorted(folder.glob("*/__init__.py"))
+    if "name" in metadata.assumed and len(packages) == 1:
+        return packages[0]
     raise FileNotFoundError(f"No kernel module found at: `{folder}`")
 
 

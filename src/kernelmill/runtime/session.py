@@ -114,7 +114,18 @@ class Session:
         path = path.expanduser()
         folder = select_local(path, self.host)
         requirements.ensure_supported(read_metadata(folder), variant=folder.name)
-        return load_variant(folder, root=path)
+        return load_variant(folder, root=_links_root(path.resolve()))
+
+
+def _links_root(path: Path) -> Path:
+    """Return the folder that the links of a local kernel may not leave.
+
+    It is the kernel's own, or huggingface_hub's cache for a snapshot there, whose files are links.
+    """
+    for parent in path.parents:
+        if parent.name == "snapshots" and parent.parent.name.startswith(("kernels--", "models--")):
+            return parent.parent.parent
+    return path
 
 
 def open_session(

@@ -30,6 +30,7 @@ def kernel_files(
     value: object = 1,
     version: int = 1,
     sources: Mapping[str, str] | None = None,
+    binaries: Mapping[str, bytes] | None = None,
     module_id: str = "",
     archs: tuple[str, ...] | None = None,
     backend: Backend = Backend.CPU,
@@ -39,7 +40,7 @@ def kernel_files(
 ) -> dict[str, bytes]:
     """Return the files of one build: path -> content."""
     texts = {"__init__.py": SOURCE.format(value=value), **(sources or {})}
-    files = {path: text.encode() for path, text in texts.items()}
+    files = {path: text.encode() for path, text in texts.items()} | dict(binaries or {})
     unique = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:10]
     metadata = Metadata(
         name=name,

@@ -256,7 +256,7 @@ def test_old_build_loads_with_one_warning_when_it_has_no_digest(
     files["metadata.json"] = b'{"version": 1, "license": "MIT", "python-depends": [], "new": 1}'
     module = load(write_files(tmp_path / "build" / "torch-cpu", files))
     assert module.double(2) == 4
-    assert module.__name__.startswith("_kernel_cpu_")
+    assert module.__name__.startswith("_torch_cpu_cpu_")
     warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
     assert len(warnings) == 1
     assert "has no digest: its files cannot be checked" in warnings[0]
@@ -288,6 +288,21 @@ def test_load_finds_the_module_in_a_folder_of_its_name(tmp_path: Path) -> None:
     del digestless["digest"]
     files["metadata.json"] = json.dumps(digestless).encode()
     assert load(write_files(tmp_path / "build" / "torch-cpu", files)).double(3) == 6
+
+
+def test_old_build_is_found_in_its_only_package(tmp_path: Path) -> None:
+    files = kernel_files(has_digest=False)
+    files["toy/__init__.py"] = files.pop("__init__.py")
+    files["metadata.json"] = b'{"python-depends": []}'
+    assert load(write_files(tmp_path / "build" / "torch-cpu", files)).double(3) == 6
+
+
+@pytest.mark.parametrize("module_id", ["os.path", "my-kernel", "../x"])
+def test_load_is_refused_when_the_id_cannot_be_a_module(build: Path, module_id: str) -> None:
+    metadata = json.loads((build / "metadata.json").read_text())
+    (build / "metadata.json").write_text(json.dumps({**metadata, "id": module_id}))
+    with pytest.raises(MetadataError, match=r"metadata.json id: '.*' cannot be the name of a mod"):
+        load(build)
 
 
 def test_load_says_so_when_there_is_no_module(tmp_path: Path) -> None:

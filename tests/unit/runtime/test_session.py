@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -316,8 +317,9 @@ def test_offline_refuses_a_build_that_is_not_whole(toy: MemoryHub, offline: Sess
 
 
 def test_hub_offline_variable_switches_the_network_off(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, host: Host
 ) -> None:
+    monkeypatch.setattr(session, "probe_host", lambda: host)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("KERNELS_CACHE", str(tmp_path))
     with pytest.raises(VersionNotFound, match="Hugging Face Hub is in offline mode"):
@@ -370,6 +372,36 @@ def test_local_kernel_is_found_when_the_build_has_another_name(
     process_session: MemoryHub, tmp_path: Path
 ) -> None:
     assert kernels.get_local_kernel(write_files(tmp_path / "result", kernel_files())).VALUE == 1
+
+
+def test_local_kernel_may_be_a_snapshot_of_the_cache(
+    toy: MemoryHub, loader: Session, tmp_path: Path
+) -> None:
+    folder = loader.install(loader.select(TOY, version=1), "torch-cpu")
+    assert (folder / "__init__.py").is_symlink()
+    assert kernels.get_local_kernel(folder.parents[1]).VALUE == 1
+
+
+def test_has_kernel_names_a_missing_repository(toy: MemoryHub) -> None:
+    with pytest.raises(RepositoryNotFound, match="there is no kernel repository 'acme/nothing'"):
+        kernels.has_kernel("acme/nothing", version=1)
+
+
+def test_kernel_is_refused_when_it_depends_on_another(toy: MemoryHub) -> None:
+    build = kernel_files()
+    metadata = json.loads(build["metadata.json"])
+    metadata["kernel-depends"] = [{"repo-id": "acme/other", "version": 1}]
+    build["metadata.json"] = json.dumps(metadata).encode()
+    toy.publish(TOY, "v3", {"torch-cpu": build})
+    with pytest.raises(UnsupportedKernel, match=r"depends on other kernels \(acme/other\)"):
+        kernels.get_kernel(TOY, version=3)
+
+
+def test_old_build_takes_its_name_from_the_repository(toy: MemoryHub) -> None:
+    build = kernel_files(has_digest=False)
+    build["metadata.json"] = b'{"version": 3, "python-depends": []}'
+    toy.publish(TOY, "v3", {"torch-cpu": build})
+    assert kernels.get_kernel(TOY, version=3).__name__.startswith("_toy_cpu_")
 
 
 @pytest.mark.parametrize(
