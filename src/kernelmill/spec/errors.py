@@ -32,16 +32,20 @@ class InputError(KernelError, ValueError):
     exit_code = 2
 
 
-class InvalidName(InputError):
+class InvalidName(InputError):  # noqa: N818 - the name states the fact
     """A kernel or repository name breaks the rules."""
 
 
-class InvalidVersion(InputError):
+class InvalidVersion(InputError):  # noqa: N818 - the name states the fact
     """A version string cannot be read."""
 
 
-class InvalidVariant(InputError):
+class InvalidVariant(InputError):  # noqa: N818 - the name states the fact
     """A build variant's name cannot be read."""
+
+
+class InvalidBackend(InputError):  # noqa: N818 - the name states the fact
+    """A backend's name is unknown, or this machine does not have that backend."""
 
 
 class ManifestError(InputError):
@@ -77,13 +81,13 @@ class HubError(KernelError):
     exit_code = 4
 
 
-class NoVariant(KernelError, FileNotFoundError):
+class NoVariant(KernelError, FileNotFoundError):  # noqa: N818 - the name states the fact
     """No build in a kernel repository fits this machine."""
 
     exit_code = 1
 
 
-class DigestMismatch(KernelError):
+class DigestMismatch(KernelError):  # noqa: N818 - the name states the fact
     """A kernel's files are not the ones its metadata describes."""
 
     exit_code = 1

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.unit.builder.fakes import FILES, MANIFEST, write_kernel
+
+from kernelmill.builder.errors import SourceError
+from kernelmill.builder.sources import read_tree
+from kernelmill.spec.errors import ManifestError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_read_tree_says_where_it_looked_when_there_is_no_manifest(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"no build\.toml here") as caught:
+        read_tree(tmp_path)
+    assert caught.value.where == str(tmp_path)
+    assert "kernel-builder init" in caught.value.hint
+
+
+def test_read_tree_names_every_missing_file_with_its_line(tmp_path: Path) -> None:
+    files = {path: text for path, text in FILES.items() if not path.startswith("relu/")}
+    with pytest.raises(ManifestError) as caught:
+        read_tree(write_kernel(tmp_path, files=files))
+    assert [(fault.where, fault.problem) for fault in caught.value.faults] == [
+        ("build.toml:14 kernel.relu_cpu.src[0]", "no such file 'relu/relu.cpp'"),
+        ("build.toml:14 kernel.relu_cpu.src[1]", "no such file 'relu/relu.h'"),
+        ("build.toml:20 kernel.relu_rocm.src[0]", "no such file 'relu/relu.hip'"),
+        ("build.toml:20 kernel.relu_rocm.src[1]", "no such file 'relu/relu.h'"),
+    ]
+
+
+def test_read_tree_needs_a_python_module(tmp_path: Path) -> None:
+    files = {path: text for path, text in FILES.items() if not path.endswith("__init__.py")}
+    with pytest.raises(SourceError, match=r"no torch-ext/my_relu/__init__\.py"):
+        read_tree(write_kernel(tmp_path, files=files))
+
+
+def test_read_tree_takes_headers_of_include_folders_and_no_outputs(tmp_path: Path) -> None:
+    manifest = MANIFEST.replace("[torch]\n", '[torch]\ninclude = ["."]\npyext = ["json"]\n')
+    extra = {
+        "common/util.h": "",
+        "build/old/copy.h": "",
+        ".kernelmill/x/copy.h": "",
+        "torch-ext/registration.h": "",
+        "torch-ext/my_relu/table.json": "{}",
+        "torch-ext/my_relu/__pycache__/x.py": "",
+        "notes.txt": "",
+    }
+    tree = read_tree(write_kernel(tmp_path, manifest, FILES | extra))
+    assert set(tree.files) == {*FILES, "common/util.h", "torch-ext/my_relu/table.json"}
+
+
+def test_read_tree_refuses_a_framework_that_is_not_torch(tmp_path: Path) -> None:
+    manifest = (
+        '[general]\nname = "my-relu"\nversion = 1\nedition = 5\nlicense = "MIT"\n'
+        'backends = ["cpu"]\n\n[torch-noarch]\n'
+    )
+    with pytest.raises(SourceError, match=r"my-relu has no \[torch\] table"):
+        read_tree(write_kernel(tmp_path, manifest))
