@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelmill.hub.cli.common import existing_hub
+from kernelmill.hub.service.hub import existing_hub
 from kernelmill.hub.store import accounts
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kernelmill.hub.errors import InvalidRequest, RangeNotSatisfiable
 from kernelmill.hub.wire.card import check_card
 from kernelmill.hub.wire.commits import AddFile, DeleteFolder, Header, parse_commit
-from kernelmill.hub.wire.names import check_name, check_path, check_ref_name, parse_repo_name
+from kernelmill.hub.wire.names import check_account_name, check_path, check_ref_name, parse_repo_id
 from kernelmill.hub.wire.ranges import parse_range
 from kernelmill.hub.wire.render import date
 
@@ -104,23 +104,29 @@ def test_path_is_safe_when_it_passes(pieces: list[str]) -> None:
         assert len(path.encode()) == sum(len(part.encode()) + 1 for part in parts) - 1
 
 
-@pytest.mark.parametrize("name", ["a", "A-b_c.d", "0x", "_a_", "a" * 96])
-def test_name_passes_when_the_client_would_accept_it(name: str) -> None:
-    assert check_name(name, what="a repository") == name
+@pytest.mark.parametrize("name", ["a", "A-b_c.d", "0x", "_a_", "a" * 90])
+def test_account_name_passes_when_the_client_would_accept_it(name: str) -> None:
+    assert check_account_name(name) == name
 
 
 @pytest.mark.parametrize(
-    "name", ["", "-a", "a-", ".a", "a.", "a--b", "a..b", "a/b", "a b", "ä", "a.git", "a" * 97]
+    "name", ["", "-a", "a-", ".a", "a.", "a--b", "a/b", "a b", "\xe4", "a" * 97]
 )
-def test_name_is_refused_when_the_client_would_refuse_it(name: str) -> None:
-    with pytest.raises(InvalidRequest, match="cannot name a repository"):
-        check_name(name, what="a repository")
+def test_account_name_is_refused_when_the_client_would_refuse_it(name: str) -> None:
+    with pytest.raises(InvalidRequest, match="cannot name an account"):
+        check_account_name(name)
 
 
-def test_repo_name_needs_a_namespace() -> None:
-    assert parse_repo_name("acme/gemm") == ("acme", "gemm")
-    with pytest.raises(InvalidRequest, match="'gemm' is not a repository: write namespace/name"):
-        parse_repo_name("gemm")
+@pytest.mark.parametrize("name", ["api", "Kernels", "resolve"])
+def test_account_name_is_refused_when_a_path_needs_it(name: str) -> None:
+    with pytest.raises(InvalidRequest, match=f"the name '{name}' is reserved"):
+        check_account_name(name)
+
+
+def test_repo_id_is_refused_in_the_words_of_spec() -> None:
+    assert str(parse_repo_id("acme/gemm")) == "acme/gemm"
+    with pytest.raises(InvalidRequest, match="'gemm' is not a repository id\n  hint: write it as"):
+        parse_repo_id("gemm")
 
 
 @pytest.mark.parametrize("name", ["v1", "feature/x", "1.0", "ü"])
