@@ -53,7 +53,7 @@ class TestRepo:
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHub]:
     """Return a running Hub with the trusted organisation ``acme``."""
     folder = tmp_path_factory.mktemp("hub")
-    with serving(folder, "--trust", ORG, "--max-upload-mib", "64") as running:
+    with serving(folder, "--trust", ORG, "--max-upload-mib", "64", "-v") as running:
         yield running
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import socket
+import time
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 from tests.contract.raw import send
@@ -198,6 +201,25 @@ def test_commit_is_refused_when_it_is_too_large(kernel: TestRepo, hub: RunningHu
         413,
         True,
     )
+
+
+def test_upload_ends_when_the_client_goes_away(
+    api: HfApi, kernel: TestRepo, hub: RunningHub
+) -> None:
+    where = urlsplit(hub.url)
+    with socket.create_connection((where.hostname or "", where.port or 0)) as connection:
+        head = (
+            f"POST {kernel.api_path}/commit/main HTTP/1.1\r\nHost: {where.netloc}\r\n"
+            f"Authorization: Bearer {hub.token}\r\nContent-Length: 9000000\r\n\r\n"
+        )
+        connection.sendall(head.encode() + HEADER + b" " * 4_000_000)
+    log = hub.data.with_name("hub.log")
+    deadline = time.monotonic() + 10
+    while f"POST {kernel.api_path}/commit/main 400" not in log.read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert "Traceback" not in log.read_text()
+    assert len(api.list_repo_commits(kernel.id, repo_type="kernel")) == 1
 
 
 def test_pull_request_is_refused_clearly(kernel: TestRepo, hub: RunningHub) -> None:

@@ -105,6 +105,17 @@ def test_serve_fails_when_another_hub_has_the_port(
     assert "Address already in use" in done.text
 
 
+def test_serve_stops_when_its_ready_file_cannot_be_written(tmp_path: Path) -> None:
+    ready = tmp_path / "nowhere" / "ready"
+    options = ("--data", str(tmp_path / "d"), "--port", "0", "--ready-file", str(ready))
+    done = subprocess.run(
+        [*COMMAND, "serve", *options], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 3
+    assert f"{ready}: the file cannot be written: No such file or directory" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_serve_fails_when_the_data_folder_is_a_file(
     tmp_path: Path, fail: Callable[..., Failure]
 ) -> None:

@@ -60,7 +60,7 @@ def create_app(hub: Hub) -> Starlette:
             *ref_routes(hub),
             *fallback_routes(hub),
         ],
-        middleware=[Middleware(RequestLog), Middleware(RawPath)],
+        middleware=[Middleware(RawPath), Middleware(RequestLog)],
         exception_handlers={
             Refusal: refusal_response,
             HTTPException: http_error_response,

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import signal
 import socket
+import sys
 from typing import TYPE_CHECKING, Final
 
 from granian.constants import Interfaces
@@ -71,24 +72,36 @@ async def _serve(hub: Hub, host: str, port: int, announce: Callable[[str], None]
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.stop)
     serving = asyncio.create_task(server.serve())
-    await _wait_until_open(host, port, serving)
-    url_host = f"[{host}]" if ":" in host else host
-    announce(f"http://{url_host}:{port}")
-    await asyncio.to_thread(sweep, hub)
-    await serving
+    try:
+        await _wait_until_open(host, port, serving)
+        if not serving.done():
+            url_host = f"[{host}]" if ":" in host else host
+            announce(f"http://{url_host}:{port}")
+            await asyncio.to_thread(_sweep, hub)
+    finally:
+        if sys.exception():
+            server.stop()  # type: ignore[no-untyped-call]  # granian gives it no types
+        await serving
 
 
 async def _wait_until_open(host: str, port: int, serving: asyncio.Task[None]) -> None:
+    """Return once connections are accepted, or the server was told to stop before that."""
     deadline = asyncio.get_running_loop().time() + READY_TIMEOUT_S
-    while not serving.done() and asyncio.get_running_loop().time() < deadline:
+    while not serving.done():
         try:
             _, writer = await asyncio.open_connection(host, port)
-        except OSError:
+        except OSError as error:
+            if asyncio.get_running_loop().time() > deadline:
+                raise ListenError("the server did not start", where=f"{host}:{port}") from error
             await asyncio.sleep(0.02)
         else:
             writer.close()
             await writer.wait_closed()
             return
-    if serving.done():
-        serving.result()
-    raise ListenError("the server did not start", where=f"{host}:{port}")
+
+
+def _sweep(hub: Hub) -> None:
+    try:
+        sweep(hub)
+    except OSError as error:
+        log.warning("what interrupted writes left cannot be removed: %s", error)

@@ -8,6 +8,7 @@ import os
 import random
 import time
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -38,7 +39,6 @@ from kernelmill.hub.store.repos import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from kernelmill.hub.service.hub import Hub
 
@@ -161,6 +161,27 @@ def test_pack_is_in_sql_when_small_and_in_the_folder_when_large(hub: Hub) -> Non
     reader = hub.objects.reader(repo.id, 0)
     assert b"".join(reader.stream(small)) == b"small"
     assert b"".join(reader.stream(large)) == NOISE
+
+
+def test_pack_and_its_folders_are_synced_before_it_is_published(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo, tip = make_repo(hub)
+    synced: list[tuple[str, int]] = []
+
+    def spy(descriptor: int) -> None:
+        path = Path(f"/proc/self/fd/{descriptor}").readlink()
+        rows = len(read_packs(hub.database, repo.id, after=0))
+        synced.append((path.relative_to(hub.settings.data).as_posix(), rows))
+
+    monkeypatch.setattr(os, "fsync", spy)
+    write_blob(hub, repo, NOISE, RefChange(name="refs/heads/x", old=None, new=tip))
+    name = read_packs(hub.database, repo.id, after=0)[-1].name
+    folder = f"objects/git/{repo.id}"
+    paths = [path for path, _ in synced]
+    assert {f"{folder}/{name}.pack", f"{folder}/{name}.idx", folder, "objects/git"} <= set(paths)
+    assert paths.index(f"{folder}/{name}.pack") < paths.index(f"{folder}/{name}.idx")
+    assert {rows for _, rows in synced} == {1}  # the new pack was not yet in SQL
 
 
 def test_reader_finds_a_pack_that_came_after_it_was_opened(hub: Hub) -> None:
