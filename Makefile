@@ -16,7 +16,7 @@ export KERNELMILL_REQUIRE_ALL := $(REQUIRE_ALL)
 help:
 	@echo "make demo             build, publish, load and check the flagship GEMM, end to end"
 	@echo "make test             set up and run lint, types and every test but the long ones"
-	@echo "make unit             the unit and property tests (20 s)"
+	@echo "make unit             the unit tests (20 s)"
 	@echo "make test-long        the long tests"
 	@echo "make lint types       ruff, import rules; mypy"
 	@echo "make gen              regenerate the generated documents"
@@ -48,7 +48,7 @@ test: .venv/ready .venv-peer/ready lint types
 	$(PY) -m pytest -m "not long" $(PYTEST_ARGS)
 
 unit: .venv/ready
-	$(PY) -m pytest tests/unit tests/property $(PYTEST_ARGS)
+	$(PY) -m pytest tests/unit $(PYTEST_ARGS)
 
 test-long: .venv/ready .venv-peer/ready
 	$(PY) -m pytest -m long $(PYTEST_ARGS)

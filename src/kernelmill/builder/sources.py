@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from kernelmill.builder.errors import SourceError
 from kernelmill.spec import manifest as manifest_format
 from kernelmill.spec.errors import ManifestError
-from kernelmill.spec.reader import Faults, KeyPath
+from kernelmill.spec.reader import Faults
+from kernelmill.spec.toml_lines import KeyPath
 from kernelmill.spec.toml_lines import key_lines
 
 if TYPE_CHECKING:

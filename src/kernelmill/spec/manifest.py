@@ -24,7 +24,7 @@ from kernelmill.spec.editions.model import (
 )
 from kernelmill.spec.errors import InputError, ManifestError
 from kernelmill.spec.reader import Faults, Place, Table
-from kernelmill.spec.toml_lines import key_lines
+from kernelmill.spec.toml_lines import KeyPath, key_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,8 +60,8 @@ def parse(content: str, *, where: str = "build.toml") -> Manifest:
     Raises:
         ManifestError: ``faults`` has every mistake, in the file's order, each with its line.
     """
-    document = _load(content, where)
-    faults = Faults(file=where, lines=key_lines(content))
+    document, lines = _load(content, where)
+    faults = Faults(file=where, lines=lines)
     root = Table(document, Place(path=(), faults=faults))
     _check_edition(document, faults)
     manifest = v5.read(root) if not faults.found else None
@@ -72,9 +72,9 @@ def parse(content: str, *, where: str = "build.toml") -> Manifest:
     return manifest
 
 
-def _load(content: str, where: str) -> Mapping[str, object]:
+def _load(content: str, where: str) -> tuple[Mapping[str, object], Mapping[KeyPath, int]]:
     try:
-        return tomllib.loads(content)
+        return tomllib.loads(content), key_lines(content)
     except (ValueError, RecursionError) as error:
         fault = _syntax_fault(str(error), content, where)
         raise ManifestError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from kernelmill.spec.backend import Backend
@@ -26,7 +26,6 @@ from kernelmill.spec.reader import (
     each,
     natural,
     or_null,
-    parsed,
     table,
     text,
 )
@@ -69,7 +68,7 @@ class Provenance:
     kernel_builder: SourceState
     """``version`` is required here."""
     kernel: SourceState
-    """Without ``version``; empty outside a git repository."""
+    """``version`` is not written here; all empty outside a git repository."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +94,7 @@ class Metadata:
     kernels_minver: str | None = None
     """Three numbers."""
     license: str | None = None
+    """SPDX expression. Only old builds lack it, and upstream's reader refuses those."""
     upstream: str | None = None
     source: str | None = None
     python_depends: tuple[str, ...] = ()
@@ -186,7 +186,7 @@ def _read(root: Table, assumed: tuple[str, ...]) -> Metadata:
         source=root.optional("source", or_null(text), default=None),
         python_depends=root.required("python-depends", each(text), stand_in=()),
         kernel_depends=root.optional("kernel-depends", each(kernel_dependency), default=()),
-        backend=backend.required("type", parsed(Backend.parse), stand_in=Backend.CPU),
+        backend=backend.required("type", choice("backend", tuple(Backend)), stand_in=Backend.CPU),
         archs=backend.optional("archs", or_null(each(text)), default=None),
         digest=root.optional("digest", or_null(_digest), default=None),
         provenance=root.optional("provenance", or_null(_provenance), default=None),
@@ -230,9 +230,14 @@ def _strings(value: object, place: Place) -> dict[str, str]:
 def _provenance(value: object, place: Place) -> Provenance:
     item = table(value, place)
     nothing = SourceState()
-    builder = item.required("kernel-builder", _source_state, stand_in=nothing)
+    builder = item.required("kernel-builder", _builder_state, stand_in=nothing)
     kernel = item.optional("kernel", or_null(_source_state), default=None)
     return Provenance(kernel_builder=builder, kernel=kernel or nothing)
+
+
+def _builder_state(value: object, place: Place) -> SourceState:
+    version = table(value, place).required("version", text, stand_in="")
+    return replace(_source_state(value, place), version=version)
 
 
 def _source_state(value: object, place: Place) -> SourceState:
@@ -242,8 +247,7 @@ def _source_state(value: object, place: Place) -> SourceState:
     is_dirty = item.optional("dirty", boolean, default=None)
     if (commit is None) != (is_dirty is None):
         raise place.fail("commit and dirty must be given together")
-    version = item.optional("version", text, default=None)
-    return SourceState(version=version, commit=commit, is_dirty=is_dirty)
+    return SourceState(commit=commit, is_dirty=is_dirty)
 
 
 def _commit(value: object, place: Place) -> str:
@@ -303,7 +307,7 @@ def _digest_json(digest: Digest) -> dict[str, object]:
 
 
 def _provenance_json(provenance: Provenance) -> dict[str, object]:
-    kernel = _source_json(provenance.kernel)
+    kernel = _source_json(replace(provenance.kernel, version=None))
     return _present(
         {"kernel-builder": _source_json(provenance.kernel_builder), "kernel": kernel or None}
     )

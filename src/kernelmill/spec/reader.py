@@ -11,12 +11,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from operator import itemgetter
-from typing import Any, Final, TypeVar
+from reprlib import Repr
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kernelmill.spec.errors import InputError, KernelError
 
+if TYPE_CHECKING:
+    from kernelmill.spec.toml_lines import KeyPath
+
 T = TypeVar("T")
-KeyPath = tuple[str | int, ...]
 Convert = Callable[[Any, "Place"], T]
 
 
@@ -188,21 +191,28 @@ def boolean(value: object, place: Place) -> bool:
     return value
 
 
-def each(convert: Convert[T]) -> Convert[tuple[T, ...]]:
-    """Return a reader of arrays of what ``convert`` reads; duplicates are mistakes."""
+def each(
+    convert: Convert[T], *, key: Callable[[T], object] | None = None
+) -> Convert[tuple[T, ...]]:
+    """Return a reader of arrays of what ``convert`` reads.
+
+    Two items with the same ``key`` are a mistake; by default two equal items.
+    """
 
     def read(value: object, place: Place) -> tuple[T, ...]:
         if not isinstance(value, list):
             raise _wrong_type("an array", value, place)
-        items: list[T] = []
+        items: dict[object, T] = {}
         for index, raw in enumerate(value):
             at = place.item(index)
             item = attempt(convert, raw, at, None)
-            if item is not None and item in items:
-                at.faults.add(at.path, f"{raw!r} is listed twice", "remove one of the two")
-            elif item is not None:
-                items.append(item)
-        return tuple(items)
+            if item is None:
+                continue
+            identity = key(item) if key else item
+            if identity in items:
+                at.faults.add(at.path, f"{str(identity)!r} is listed twice", "keep one of the two")
+            items.setdefault(identity, item)
+        return tuple(items.values())
 
     return read
 
@@ -235,7 +245,17 @@ def parsed(parse: Callable[..., T]) -> Convert[T]:
 
 
 def _wrong_type(wants: str, value: object, place: Place) -> InputError:
-    return place.fail(f"{value!r} is {_type_name(value)}", f"write {wants}")
+    return place.fail(f"{_SHORT.repr(value)} is {_type_name(value)}", f"write {wants}")
+
+
+def _short_repr() -> Repr:
+    """Return a repr for values from files, which may be long and deep beyond all sense."""
+    short = Repr()
+    short.maxstring = short.maxother = short.maxlong = 80
+    return short
+
+
+_SHORT: Final = _short_repr()
 
 
 _TYPE_NAMES: Final[tuple[tuple[type | tuple[type, ...], str], ...]] = (

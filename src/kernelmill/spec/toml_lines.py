@@ -29,6 +29,7 @@ class _Scanner:
         self.line_ends = [at for at, char in enumerate(content) if char == "\n"]
         self.at = 0
         self.lines: dict[KeyPath, int] = {}
+        self.implied: dict[KeyPath, int] = {}
         self.array_tables: dict[KeyPath, int] = {}
 
     def scan(self) -> Mapping[KeyPath, int]:
@@ -38,7 +39,7 @@ class _Scanner:
                 table = self._header()
             else:
                 self._pair(table)
-        return self.lines
+        return self.implied | self.lines
 
     def _peek(self) -> str:
         return self.content[self.at : self.at + 1]
@@ -56,8 +57,11 @@ class _Scanner:
         return False
 
     def _record(self, path: KeyPath) -> None:
-        # setdefault: the first mention of a table is where a reader looks for it.
-        self.lines.setdefault(path, bisect_left(self.line_ends, self.at) + 1)
+        """Note that the key ``path`` is here; its parents too, unless they have headers."""
+        line = bisect_left(self.line_ends, self.at) + 1
+        self.lines.setdefault(path, line)
+        for size in range(1, len(path)):
+            self.implied.setdefault(path[:size], line)
 
     def _header(self) -> KeyPath:
         is_array = self.content.startswith("[[", self.at)
@@ -104,8 +108,7 @@ class _Scanner:
         start = self.at
         key = self._key()
         end, self.at = self.at, start
-        for size in range(1, len(key) + 1):
-            self._record((*table, *key[:size]))
+        self._record((*table, *key))
         self.at = self.content.index("=", end) + 1
         self._value((*table, *key))
 

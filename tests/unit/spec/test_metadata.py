@@ -61,7 +61,7 @@ MINIMAL = {
 
 def test_metadata_is_written_in_upstreams_form() -> None:
     # Read back by kernels._rust.Metadata of the PyPI package kernels 0.17.2.
-    assert dumps(FULL) == """\
+    expected = """\
 {
   "name": "relu",
   "id": "_relu_cuda_1a2b3c4",
@@ -100,11 +100,11 @@ def test_metadata_is_written_in_upstreams_form() -> None:
   "provenance": {
     "kernel-builder": {
       "version": "0.1.0",
-      "commit": "%s",
+      "commit": "COMMIT",
       "dirty": false
     },
     "kernel": {
-      "commit": "%s",
+      "commit": "KERNEL_COMMIT",
       "dirty": true
     }
   },
@@ -120,7 +120,9 @@ def test_metadata_is_written_in_upstreams_form() -> None:
     }
   }
 }
-""" % ("a" * 40, "b" * 64)
+"""
+    expected = expected.replace("KERNEL_COMMIT", "b" * 64).replace("COMMIT", "a" * 40)
+    assert dumps(FULL) == expected
 
 
 def test_metadata_survives_the_round_trip_when_full() -> None:
@@ -241,7 +243,11 @@ def test_old_metadata_is_refused_when_nothing_is_known_of_it() -> None:
             "m.json provenance.kernel-builder: commit and dirty must be given together",
         ),
         (
-            {"provenance": {"kernel-builder": {"commit": "abc", "dirty": False}}},
+            {"provenance": {"kernel-builder": {"commit": "a" * 40, "dirty": False}}},
+            "m.json provenance.kernel-builder: missing key 'version'",
+        ),
+        (
+            {"provenance": {"kernel-builder": {"version": "1", "commit": "abc", "dirty": False}}},
             "m.json provenance.kernel-builder.commit: 'abc' is not a git object id",
         ),
         (

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from kernelmill.spec.backend import Backend
-from kernelmill.spec.errors import NoVariant
 from kernelmill.spec.host import Host
 from kernelmill.spec.resolve import no_variant, resolve, trace_text
 from kernelmill.spec.variant import ArchVariant, parse_variant
 from kernelmill.spec.version import parse_release
+
+if TYPE_CHECKING:
+    from kernelmill.spec.errors import NoVariant
 
 NIGHTLY = "nightly: ABI may differ"
 

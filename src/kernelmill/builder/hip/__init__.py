@@ -3,8 +3,7 @@
 How a build uses it::
 
     trials = probe.probe_hip_compilers(environ=os.environ, package_folders=sys.path)
-    chosen = toolchain.require(trials)                  # or choose(trials) and print the trials
-    faults = chosen.check_archs(("gfx942",), where="build.toml:12 kernel.gemm.rocm-archs")
+    chosen = toolchain.require(trials, ("gfx942",), where="build.toml:12 kernel.gemm.rocm-archs")
     files = project.recipe_files()                      # path -> text, into the generated project
     variables = chosen.cmake_variables(rocm=(7, 1), python=sys.executable)
 

@@ -139,13 +139,13 @@ class Kernel:
     cxx_flags: tuple[str, ...] = ()
     """Extra flags for the C++ compiler."""
     cuda_capabilities: tuple[str, ...] = ()
-    """CUDA capabilities to compile for, such as ``9.0a`` or ``12.0+PTX``; empty: the default."""
+    """CUDA capabilities to compile for, such as ``9.0a`` or ``12.0+PTX``; by default, all usual."""
     cuda_flags: tuple[str, ...] = ()
     """Extra flags for nvcc."""
     cuda_minver: tuple[int, int] | None = None
     """Oldest CUDA version that can compile this kernel."""
     rocm_archs: tuple[str, ...] = ()
-    """AMD architectures to compile for, such as ``gfx942``; empty: the builder's choice."""
+    """AMD architectures to compile for, such as ``gfx942``; by default the builder's choice."""
     hip_flags: tuple[str, ...] = ()
     """Extra flags for the HIP compiler."""
     sycl_flags: tuple[str, ...] = ()

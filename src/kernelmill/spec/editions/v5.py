@@ -80,6 +80,7 @@ _BACKEND_KEYS: Final[Mapping[Backend, tuple[str, ...]]] = {
 }
 _KERNEL_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
 
+_BACKEND: Final = choice("backend", tuple(Backend))
 _VERSION: Final[Convert[tuple[int, int] | None]] = parsed(parse_major_minor)
 
 
@@ -102,7 +103,7 @@ def _general(item: Table) -> General:
         upstream=item.optional("upstream", or_null(git_url), default=None),
         source=item.optional("source", or_null(git_url), default=None),
         backends=item.required(
-            "backends", filled(each(parsed(Backend.parse))), stand_in=(), hint=_BACKENDS_HINT
+            "backends", filled(each(_BACKEND)), stand_in=(), hint=_BACKENDS_HINT
         ),
         python_depends=item.optional("python-depends", each(python_depend(None)), default=()),
         kernel_depends=_kernel_depends(item),
@@ -316,7 +317,7 @@ def _foreign_keys(backend: Backend | None) -> dict[str, str]:
 
 
 def _kernel_backend(value: object, place: Place) -> Backend | None:
-    backend = parsed(Backend.parse)(value, place)
+    backend = _BACKEND(value, place)
     if backend not in _KERNEL_BACKENDS:
         hint = f"allowed: {', '.join(_KERNEL_BACKENDS)}"
         raise place.fail(f"no kernels are compiled for {backend.value!r}", hint)
@@ -340,17 +341,9 @@ def _version_range(item: Table) -> tuple[tuple[int, int] | None, tuple[int, int]
 
 
 def _kernel_depends(item: Table) -> tuple[KernelDependency, ...]:
-    depends: tuple[KernelDependency, ...] = item.optional(
-        "kernel-depends", each(kernel_dependency), default=()
-    )
-    seen: set[RepoId] = set()
-    for it in depends:
-        if it.repo_id in seen:
-            place = item.place.item("kernel-depends")
-            problem = f"kernel {str(it.repo_id)!r} is listed twice, with different versions"
-            place.faults.add(place.path, problem, "keep one of them")
-        seen.add(it.repo_id)
-    return depends
+    # Two versions of one kernel would be two answers to one get_kernel_dep().
+    depends = each(kernel_dependency, key=lambda it: it.repo_id)
+    return item.optional("kernel-depends", depends, default=())
 
 
 def _include(item: Table) -> tuple[str, ...]:
