@@ -91,7 +91,7 @@ src = ["src/host.cpp"]
 backend = "rocm"
 depends = ["torch"]
 rocm-archs = ["gfx942", "gfx90a"]
-src = ["src/device.hip"]
+src = ["src/device.hip", "src/launch.cpp"]
 """,
     "torch-ext/binding.cpp": """\
 #include "registration.h"
@@ -104,10 +104,15 @@ REGISTER_EXTENSION(TORCH_EXTENSION_NAME)
     "src/device.hip": """\
 #include <hip/hip_runtime.h>
 __global__ void fill(int* out) { out[threadIdx.x] = 42; }
-int answer() {
-  fill<<<dim3(1), dim3(64), 0, nullptr>>>(nullptr);
+hipError_t launch(int* out, hipStream_t stream) {
+  fill<<<dim3(1), dim3(64), 0, stream>>>(out);
   return hipGetLastError();
 }
+""",
+    "src/launch.cpp": """\
+#include <hip/hip_runtime.h>
+hipError_t launch(int* out, hipStream_t stream);
+int answer() { return launch(nullptr, nullptr); }
 """,
 }
 """A kernel that includes none of torch's headers: it builds in a second."""
@@ -168,6 +173,29 @@ except RuntimeError as error:
     assert printed.startswith("relu: input is Double, want float32")
 
 
+def test_scaffold_passes_its_own_tests_and_runs_its_example(
+    kernel: Path, variants: dict[str, Path]
+) -> None:
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(it for it in sys.path if it)}
+    scripts = (
+        (["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"], "5 passed"),
+        (["example.py"], "tensor([0., 0., 2.])"),
+        (["benchmarks/benchmark.py"], "torch.relu: "),
+    )
+    for arguments, expected in scripts:
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=kernel,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert expected in done.stdout
+
+
 def test_cpu_build_needs_no_path_of_this_machine(kernel: Path, variants: dict[str, Path]) -> None:
     for folder in variants.values():
         for name, data in read_bytes(folder).items():
@@ -217,6 +245,14 @@ def test_failed_device_compile_shows_the_error(bare: Path) -> None:
     assert done.returncode == 1
     assert "use of undeclared identifier 'nowhere'" in done.stderr
     assert not (bare / "build").exists()
+
+
+def test_header_of_the_rocm_sdk_is_named_when_it_is_missing(bare: Path) -> None:
+    edit(bare / "src/device.hip", "<hip/hip_runtime.h>", "<rocwmma/rocwmma.hpp>")
+    done = run_builder("build", bare, "--backend", "rocm")
+    assert done.returncode == 2
+    assert "src/device.hip:1: 'rocwmma/rocwmma.hpp' is not among the headers" in done.stderr
+    assert "a ROCm SDK brings it" in done.stderr
 
 
 def test_build_replaces_the_extension_of_an_earlier_source(bare: Path) -> None:
