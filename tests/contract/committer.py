@@ -50,7 +50,8 @@ def main(ready: str, token: str, repo: str, name: str, number: str) -> None:
                     sys.exit("the Hub did not come back")
                 time.sleep(0.05)
             else:
-                print(title, flush=True)
+                sys.stdout.write(f"{title}\n")
+                sys.stdout.flush()
                 break
 
 

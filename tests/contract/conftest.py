@@ -10,7 +10,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Final, Literal
 
 import pytest
-from tests.contract.server import RunningHub, make_token, run_command, serving
+from tests.contract.server import RunningHub, make_token, make_user, serving
 
 # The client reads these when it is imported, so they are set before any test module is.
 HF_HOME: Final = tempfile.TemporaryDirectory(prefix="hf-home-")
@@ -78,8 +78,17 @@ def stranger(hub: RunningHub) -> HfApi:
     """Return the client of a user who belongs to no organisation."""
     from huggingface_hub import HfApi
 
-    assert run_command("user", "create", "stranger", "--data", str(hub.data)).returncode == 0
+    make_user(hub, "stranger")
     return HfApi(endpoint=hub.url, token=make_token(hub, "stranger", "write"))
+
+
+@pytest.fixture(autouse=True)
+def _keep_umask() -> Iterator[None]:
+    """Undo what a command that ran in this process did to new files' modes."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    yield
+    os.umask(mask)
 
 
 @pytest.fixture(params=["kernel", "model"])

@@ -10,9 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kernelmill.hub.service.hub import existing_hub
+from kernelmill.hub.store import accounts
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from kernelmill.hub.store.names import Role
 
 START_TIMEOUT_S: Final = 30
 STOP_TIMEOUT_S: Final = 15
@@ -75,17 +80,15 @@ def serving(folder: Path, *options: str, name: str = "hub") -> Iterator[RunningH
         stop(hub)
 
 
-def run_command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run ``kernel-hub`` with arguments and return what it said."""
-    return subprocess.run(
-        [*COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False
-    )
+def make_user(hub: RunningHub, name: str, *orgs: str) -> None:
+    """Create a user who writes to some organisations, beside the running Hub."""
+    with existing_hub(hub.data) as opened:
+        accounts.create_account(opened.database, name, "user")
+        for org in orgs:
+            accounts.add_member(opened.database, org, name, "write")
 
 
-def make_token(hub: RunningHub, user: str, role: str) -> str:
-    """Create a token from the command line, beside the running Hub."""
-    done = run_command(
-        *("token", "create", "--data", str(hub.data), "--user", user, "--role", role)
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+def make_token(hub: RunningHub, user: str, role: Role) -> str:
+    """Create a token beside the running Hub."""
+    with existing_hub(hub.data) as opened:
+        return accounts.create_token(opened.database, user, role, "test")

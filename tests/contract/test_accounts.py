@@ -9,33 +9,47 @@ import pytest
 from huggingface_hub import HfApi
 from huggingface_hub.errors import HfHubHTTPError
 from tests.contract.raw import send
-from tests.contract.server import make_token, run_command
+from tests.contract.server import make_token, make_user
+
+from kernelmill.hub.cli import main
 
 if TYPE_CHECKING:
     from tests.contract.conftest import TestRepo
     from tests.contract.server import RunningHub
 
+    from kernelmill.hub.store.names import Role
 
-def test_whoami_names_the_user_the_role_and_the_organisations(hub: RunningHub) -> None:
+ROLES: tuple[Role, Role] = ("read", "write")
+
+
+def test_whoami_names_the_user_the_role_and_the_organisations(
+    hub: RunningHub, capsys: pytest.CaptureFixture[str]
+) -> None:
     data = ("--data", str(hub.data))
-    assert run_command("user", "create", "Ada", *data).returncode == 0
-    assert run_command("org", "add-member", "acme", "ada", *data).returncode == 0
-    me = HfApi(endpoint=hub.url, token=make_token(hub, "ada", "read")).whoami()
+    assert main(["user", "create", "Ada", *data]) == 0
+    assert main(["org", "add-member", "acme", "ada", *data]) == 0
+    capsys.readouterr()
+    assert main(["token", "create", "--user", "ada", "--role", "read", *data]) == 0
+    token = capsys.readouterr().out.strip()
+    me = HfApi(endpoint=hub.url, token=token).whoami()
     assert (me["name"], me["auth"]["accessToken"]["role"]) == ("Ada", "read")
     assert [org["name"] for org in me["orgs"]] == ["acme"]
 
 
 def test_read_token_of_a_member_cannot_write(hub: RunningHub, kernel: TestRepo) -> None:
-    data = ("--data", str(hub.data))
-    run_command("user", "create", "bob", *data)
-    run_command("org", "add-member", "acme", "bob", *data)
-    reader, writer = (
-        HfApi(endpoint=hub.url, token=make_token(hub, "bob", role)) for role in ("read", "write")
-    )
-    upload = {"path_in_repo": "a", "repo_id": kernel.id, "repo_type": "kernel"}
-    with pytest.raises(HfHubHTTPError, match="may only read"):
-        reader.upload_file(path_or_fileobj=b"a", **upload)
-    writer.upload_file(path_or_fileobj=b"a", **upload)
+    make_user(hub, "bob", "acme")
+    reader, writer = (HfApi(endpoint=hub.url, token=make_token(hub, "bob", role)) for role in ROLES)
+    with pytest.raises(HfHubHTTPError, match="the token 'test' may only read"):
+        reader.delete_repo(kernel.id, repo_type="kernel")
+    writer.delete_repo(kernel.id, repo_type="kernel")
+
+
+def test_write_token_of_the_admin_is_no_admins(hub: RunningHub, stranger: HfApi) -> None:
+    stranger.create_repo("secret", repo_type="kernel", private=True)
+    plain = HfApi(endpoint=hub.url, token=make_token(hub, "admin", "write"))
+    assert not plain.repo_exists("stranger/secret", repo_type="kernel")
+    ruler = HfApi(endpoint=hub.url, token=hub.token)
+    assert ruler.repo_exists("stranger/secret", repo_type="kernel")
 
 
 def test_whoami_is_refused_without_a_token(hub: RunningHub) -> None:
@@ -45,7 +59,7 @@ def test_whoami_is_refused_without_a_token(hub: RunningHub) -> None:
 
 def test_organisation_says_whether_it_is_trusted(hub: RunningHub, api: HfApi) -> None:
     assert vars(api.get_organization_overview("acme"))["trustedKernelPublisher"] is True
-    assert run_command("org", "create", "plain", "--data", str(hub.data)).returncode == 0
+    assert main(["org", "create", "plain", "--data", str(hub.data)]) == 0
     assert vars(api.get_organization_overview("plain"))["trustedKernelPublisher"] is False
 
 
@@ -81,9 +95,10 @@ def test_agent_harnesses_are_empty(hub: RunningHub) -> None:
     ],
 )
 def test_command_fails_with_one_clear_error(
-    hub: RunningHub, arguments: tuple[str, ...], text: str
+    hub: RunningHub, arguments: tuple[str, ...], text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done = run_command(*arguments, "--data", str(hub.data))
-    assert done.returncode == 2
-    assert text in done.stderr
-    assert "Traceback" not in done.stderr
+    assert main([*arguments, "--data", str(hub.data)]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert text in said.err
+    assert "Traceback" not in said.err

@@ -60,8 +60,18 @@ def file_line(path: str, content: bytes = b"eA==", encoding: str = "base64") -> 
         ),
         pytest.param(
             HEADER + file_line("a", LONG + b"!AAA"),
-            "line 2: a long line must hold one base64 'content'",
+            "line 2: 'content' is not valid base64",
             id="long-letters",
+        ),
+        pytest.param(
+            HEADER + b'{"key":"file","value":{"content":"%s\\"' % LONG,
+            "line 2: 'content' is not valid base64",
+            id="long-escape",
+        ),
+        pytest.param(
+            HEADER + b'{"key":"file","value":{"path":"%s"}}' % LONG,
+            "line 2: a long line must hold one base64 'content'",
+            id="long-path",
         ),
         pytest.param(
             HEADER + file_line("a", LONG, "utf-8"),
@@ -133,10 +143,25 @@ def test_path_is_refused_when_it_is_unsafe(
         ("POST", "/api/repos/create", b"{", "request body: not valid JSON"),
         ("POST", "/api/repos/create", b"[]", "request body: must be a JSON object"),
         ("POST", "/api/repos/create", b"{}", "request body: 'name' is missing"),
-        ("POST", "/api/repos/create", b'{"name":"a b","organization":"acme"}', "cannot name a"),
-        ("POST", "/api/repos/create", b'{"name":"..","organization":"acme"}', "cannot name a"),
+        (
+            "POST",
+            "/api/repos/create",
+            b'{"name":"a b","organization":"acme"}',
+            "is not a repository id",
+        ),
+        (
+            "POST",
+            "/api/repos/create",
+            b'{"name":"..","organization":"acme"}',
+            "is not a repository id",
+        ),
         ("POST", "/api/repos/create", b'{"name":"a","visibility":"odd"}', "unknown visibility"),
-        ("POST", "/api/repos/move", b'{"fromRepo":"acme/a","toRepo":"b"}', "write namespace/name"),
+        (
+            "POST",
+            "/api/repos/move",
+            b'{"fromRepo":"acme/a","toRepo":"b"}',
+            "'b' is not a repository id",
+        ),
         ("POST", "/api/validate-yaml", b'{"content":3}', "'content' must be a str"),
         ("GET", "/api/models?limit=many", None, "'limit' must be a whole number"),
         ("GET", "/api/models/acme/%FF/refs", None, "the path's 'name' is not UTF-8"),

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +16,8 @@ from tests.contract.git import materialise
 from tests.contract.server import serving, start, stop
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.contract.conftest import TestRepo
     from tests.contract.server import RunningHub
 
@@ -77,6 +78,9 @@ def test_no_commit_is_lost_when_processes_write_one_branch(tmp_path: Path) -> No
             for i in range(2)
         ]
         titles = acknowledged(clients)
+        for hub in hubs:
+            api = HfApi(endpoint=hub.url, token=hub.token)
+            assert set(api.list_repo_files(REPO, repo_type="kernel")) == titles
     git = materialise(tmp_path / "data", "kernel", REPO, tmp_path / "bare")
     git.check()
     subjects = git.subjects()

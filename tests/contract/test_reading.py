@@ -59,7 +59,7 @@ def test_tree_lists_one_folder(api: HfApi, filled: TestRepo) -> None:
     assert [entry.path for entry in found] == ["build/a", "build/b"]
     with pytest.raises(EntryNotFoundError, match="'build/c' does not exist"):
         list(api.list_repo_tree(filled.id, "build/c", repo_type=filled.kind))
-    with pytest.raises(EntryNotFoundError, match="'README.md' is not a folder"):
+    with pytest.raises(EntryNotFoundError, match=r"'README.md' is not a folder"):
         list(api.list_repo_tree(filled.id, "README.md", repo_type=filled.kind))
 
 

@@ -9,13 +9,17 @@ import sqlite3
 import stat
 import subprocess
 from contextlib import closing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
 from huggingface_hub import HfApi
-from tests.contract.server import COMMAND, run_command, serving, start
+from tests.contract.server import COMMAND, serving, start
+
+from kernelmill.hub.cli import main
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.contract.server import RunningHub
@@ -63,64 +67,71 @@ def test_serve_stops_cleanly_when_told(tmp_path: Path, number: signal.Signals) -
     assert list((tmp_path / "data" / "tmp").iterdir()) == []
 
 
-def test_two_servers_share_a_data_folder(tmp_path: Path) -> None:
-    with serving(tmp_path, "--trust", "acme") as one, serving(tmp_path, name="two") as two:
-        apis = [HfApi(endpoint=hub.url, token=one.token) for hub in (one, two)]
-        apis[0].create_repo("acme/shared", repo_type="kernel")
-        for number, api in enumerate(apis * 2):
-            api.upload_file(
-                path_or_fileobj=b"x",
-                path_in_repo=f"{number}",
-                repo_id="acme/shared",
-                repo_type="kernel",
-            )
-        for api in apis:
-            files = api.list_repo_files("acme/shared", repo_type="kernel")
-            assert files == ["0", "1", "2", "3"]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """How a command ended."""
+
+    status: int
+    text: str
 
 
-def serve_and_fail(*options: str) -> subprocess.CompletedProcess[str]:
-    done = run_command("serve", *options)
-    assert "Traceback" not in done.stderr
-    return done
+@pytest.fixture
+def fail(capsys: pytest.CaptureFixture[str]) -> Callable[..., Failure]:
+    """Return what runs a command in this process and gives back its exit status and error."""
+
+    def run(*arguments: str) -> Failure:
+        status = main(arguments)
+        text = capsys.readouterr().err
+        assert "Traceback" not in text
+        return Failure(status=status, text=text)
+
+    return run
 
 
-def test_serve_fails_when_the_port_is_taken(tmp_path: Path) -> None:
+def test_serve_fails_when_the_port_is_taken(tmp_path: Path, fail: Callable[..., Failure]) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = taken.getsockname()[1]
-        done = serve_and_fail("--data", str(tmp_path / "d"), "--port", str(port))
-    assert done.returncode == 3
-    assert f"127.0.0.1:{port}: cannot listen: Address already in use" in done.stderr
+        done = fail("serve", "--data", str(tmp_path / "d"), "--port", str(port))
+    assert done.status == 3
+    assert f"127.0.0.1:{port}: cannot listen: Address already in use" in done.text
 
 
-def test_serve_fails_when_another_hub_has_the_port(hub: RunningHub, tmp_path: Path) -> None:
+def test_serve_fails_when_another_hub_has_the_port(
+    hub: RunningHub, tmp_path: Path, fail: Callable[..., Failure]
+) -> None:
     port = hub.url.rpartition(":")[2]
-    done = serve_and_fail("--data", str(tmp_path / "d"), "--port", port)
-    assert done.returncode == 3
-    assert "Address already in use" in done.stderr
+    done = fail("serve", "--data", str(tmp_path / "d"), "--port", port)
+    assert done.status == 3
+    assert "Address already in use" in done.text
 
 
-def test_serve_fails_when_the_data_folder_is_a_file(tmp_path: Path) -> None:
+def test_serve_fails_when_the_data_folder_is_a_file(
+    tmp_path: Path, fail: Callable[..., Failure]
+) -> None:
     (tmp_path / "d").write_text("not a folder")
-    done = serve_and_fail("--data", str(tmp_path / "d"), "--port", "0")
-    assert done.returncode == 3
-    assert "the data folder cannot be used: File exists" in done.stderr
+    done = fail("serve", "--data", str(tmp_path / "d"), "--port", "0")
+    assert done.status == 3
+    assert "the data folder cannot be used: File exists" in done.text
 
 
-def test_serve_fails_when_the_database_is_none(tmp_path: Path) -> None:
+def test_serve_fails_when_the_database_is_none(
+    tmp_path: Path, fail: Callable[..., Failure]
+) -> None:
     (tmp_path / "hub.sqlite3").write_text("certainly not a database" * 100)
-    done = serve_and_fail("--data", str(tmp_path), "--port", "0")
-    assert done.returncode == 3
-    assert "the database cannot be opened: file is not a database" in done.stderr
+    done = fail("serve", "--data", str(tmp_path), "--port", "0")
+    assert done.status == 3
+    assert "the database cannot be opened: file is not a database" in done.text
 
 
-def test_serve_fails_when_a_newer_version_wrote_the_database(tmp_path: Path) -> None:
+def test_serve_fails_when_a_newer_version_wrote_the_database(
+    tmp_path: Path, fail: Callable[..., Failure]
+) -> None:
     with closing(sqlite3.connect(tmp_path / "hub.sqlite3")) as connection, connection:
         connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT)")
         connection.execute("INSERT INTO meta VALUES ('schema_version', '999')")
-    done = serve_and_fail("--data", str(tmp_path), "--port", "0")
-    assert done.returncode == 3
-    assert "the database has schema version 999, this program reads 1" in done.stderr
+    done = fail("serve", "--data", str(tmp_path), "--port", "0")
+    assert done.status == 3
+    assert "the database has schema version 999, this program reads 1" in done.text
     with closing(sqlite3.connect(tmp_path / "hub.sqlite3")) as connection:
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         assert tables.fetchall() == [("meta",)]
@@ -135,18 +146,18 @@ def test_serve_fails_when_a_newer_version_wrote_the_database(tmp_path: Path) -> 
     ],
 )
 def test_serve_fails_when_an_option_is_wrong(
-    tmp_path: Path, options: tuple[str, ...], text: str
+    tmp_path: Path, options: tuple[str, ...], text: str, fail: Callable[..., Failure]
 ) -> None:
-    done = serve_and_fail("--data", str(tmp_path / "d"), *options)
-    assert done.returncode == 2
-    assert text in done.stderr
+    done = fail("serve", "--data", str(tmp_path / "d"), *options)
+    assert done.status == 2
+    assert text in done.text
     assert not (tmp_path / "d").exists()
 
 
-def test_command_fails_when_there_is_no_hub(tmp_path: Path) -> None:
-    done = run_command("org", "create", "acme", "--data", str(tmp_path / "none"))
-    assert done.returncode == 2
-    assert "there is no Hub in this folder" in done.stderr
+def test_command_fails_when_there_is_no_hub(tmp_path: Path, fail: Callable[..., Failure]) -> None:
+    done = fail("org", "create", "acme", "--data", str(tmp_path / "none"))
+    assert done.status == 2
+    assert "there is no Hub in this folder" in done.text
     assert not (tmp_path / "none").exists()
 
 

@@ -52,12 +52,12 @@ def create_app(hub: Hub) -> Starlette:
 
     return Starlette(
         routes=[
+            *resolve_routes(hub),  # first because most requests are downloads
             *user_routes(hub),
             *repo_routes(hub),
             *tree_routes(hub),
             *commit_routes(hub),
             *ref_routes(hub),
-            *resolve_routes(hub),
             *fallback_routes(hub),
         ],
         middleware=[Middleware(RequestLog), Middleware(RawPath)],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.console import run_console
@@ -14,4 +15,5 @@ COMMANDS: Final = {name: f"kernelmill.hub.cli.{name}" for name in ("serve", "org
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``kernel-hub`` and return its exit status."""
+    os.umask(0o077)  # what a Hub keeps is for its owner's eyes
     return run_console("kernel-hub", "Run a Hub of your own.", COMMANDS, argv)

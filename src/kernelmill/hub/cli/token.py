@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelmill.hub.cli.common import add_data_option, existing_hub
+from kernelmill.hub.cli.common import add_data_option
 
 if TYPE_CHECKING:
     import argparse
@@ -24,8 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Create the token and print it: it cannot be shown again."""
-    from kernelmill.hub.store.accounts import create_token
+    from kernelmill.hub.service import accounts  # noqa: PLC0415 - loads SQLAlchemy
 
-    with existing_hub(args.data) as hub:
-        print(create_token(hub.database, args.user, args.role, args.label))
+    print(accounts.create_token(args.data, args.user, args.role, args.label))
     return 0

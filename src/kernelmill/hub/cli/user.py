@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelmill.hub.cli.common import add_data_option, existing_hub
+from kernelmill.hub.cli.common import add_data_option
 
 if TYPE_CHECKING:
     import argparse
@@ -23,11 +23,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Create the user."""
-    from kernelmill.hub.store.accounts import create_account
-    from kernelmill.hub.wire.names import check_account_name
+    from kernelmill.hub.service import accounts  # noqa: PLC0415 - loads SQLAlchemy
 
-    with existing_hub(args.data) as hub:
-        name = check_account_name(args.name)
-        create_account(hub.database, name, "user", is_admin=args.admin)
+    accounts.create(args.data, args.name, "user", is_admin=args.admin)
     print(f"created user {args.name}")
     return 0

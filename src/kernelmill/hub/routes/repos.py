@@ -26,7 +26,7 @@ from kernelmill.hub.service.access import find_revision, main_revision
 from kernelmill.hub.service.reading import list_tree
 from kernelmill.hub.service.repos import create_repo, delete_repo, move_repo
 from kernelmill.hub.store.repos import list_repos, set_private
-from kernelmill.hub.wire.names import parse_repo_name
+from kernelmill.hub.wire.names import parse_repo_id
 from kernelmill.hub.wire.render import repo_json, repo_path, revision_json
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class _Lifecycle:
 
     def move(self, request: Request, body: Fields) -> Response:
         kind = kind_of(body.text("type", "model"))
-        target = parse_repo_name(body.text("toRepo"))
+        target = parse_repo_id(body.text("toRepo"))
         bearer = bearer_of(self._hub, request)
         move_repo(self._hub, bearer, kind, body.text("fromRepo"), target)
         return JSONResponse({"success": True})

@@ -57,11 +57,8 @@ class TreeEditor:
         Raises:
             EntryNotFound: there is none.
         """
-        folder, name = self._parent(path)
-        entry = folder.entries.get(name) if folder is not None else None
-        if folder is None or not isinstance(entry, TreeEntry) or entry.is_folder:
+        if not self._delete(path, is_folder=False):
             raise EntryNotFound(f"{MISSING_FILE}: {path!r}")
-        del folder.entries[name]
 
     def delete_folder(self, path: str) -> None:
         """Remove a folder with all that is in it.
@@ -69,35 +66,40 @@ class TreeEditor:
         Raises:
             EntryNotFound: there is none.
         """
-        folder, name = self._parent(path)
-        entry = folder.entries.get(name) if folder is not None else None
-        is_folder = isinstance(entry, _Folder) or (entry is not None and entry.is_folder)
-        if folder is None or not is_folder:
+        if not self._delete(path, is_folder=True):
             raise EntryNotFound(f"A folder with this name doesn't exist: {path!r}")
-        del folder.entries[name]
 
     def write(self, pack: PackWriter) -> str:
         """Write the changed trees and return the root's id."""
         return self._write(self._root, pack)
 
     def _write(self, folder: _Folder, pack: PackWriter) -> str:
-        lines = []
-        for name, entry in folder.entries.items():
-            if isinstance(entry, TreeEntry):
-                lines.append(entry)
-            elif not _is_empty(entry):  # git knows no empty folders
-                lines.append(TreeEntry(name, FOLDER_MODE, self._write(entry, pack)))
+        lines = (
+            entry
+            if isinstance(entry, TreeEntry)
+            else TreeEntry(name, FOLDER_MODE, self._write(entry, pack))
+            for name, entry in folder.entries.items()
+        )
         return pack.add(ObjectKind.TREE, tree_content(lines))
 
-    def _parent(self, path: str) -> tuple[_Folder | None, str]:
+    def _delete(self, path: str, *, is_folder: bool) -> bool:
         *parents, name = path.split("/")
-        folder = self._root
+        folders = [self._root]
         for parent in parents:
-            entry = self._open(folder, parent)
+            entry = self._open(folders[-1], parent)
             if not isinstance(entry, _Folder):
-                return None, name
-            folder = entry
-        return folder, name
+                return False
+            folders.append(entry)
+        found = folders[-1].entries.get(name)
+        if found is None or is_folder != (isinstance(found, _Folder) or found.is_folder):
+            return False
+        del folders[-1].entries[name]
+        # Git knows no empty folders, so neither do the edits that follow.
+        for folder, parent in zip(reversed(folders[:-1]), reversed(parents), strict=True):
+            child = folder.entries[parent]
+            if isinstance(child, _Folder) and not child.entries:
+                del folder.entries[parent]
+        return True
 
     def _open(self, folder: _Folder, name: str) -> TreeEntry | _Folder | None:
         entry = folder.entries.get(name)
@@ -107,7 +109,3 @@ class TreeEditor:
 
     def _load(self, tree: str) -> _Folder:
         return _Folder(dict(self._objects.tree(tree)))
-
-
-def _is_empty(folder: _Folder) -> bool:
-    return all(isinstance(e, _Folder) and _is_empty(e) for e in folder.entries.values())

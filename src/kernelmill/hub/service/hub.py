@@ -5,22 +5,25 @@ from __future__ import annotations
 import logging
 import tempfile
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelmill.hub.errors import DataFolderError
+from kernelmill.hub.errors import DataFolderError, SettingError
+from kernelmill.hub.settings import Settings
 from kernelmill.hub.store.blobs import FolderBlobs
 from kernelmill.hub.store.database import Database, open_sqlite
 from kernelmill.hub.store.objects import ObjectStore, pack_key
 from kernelmill.hub.store.repos import read_pack_names
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from kernelmill.hub.settings import Settings
 
 log = logging.getLogger(__name__)
 
+DATABASE: Final = "hub.sqlite3"
 GARBAGE_AGE_S: Final = 24 * 3600
 
 
@@ -64,11 +67,31 @@ def open_hub(settings: Settings) -> Hub:
             where=str(folder),
             hint="choose a folder that you may write to",
         ) from error
-    database = open_sqlite(folder / "hub.sqlite3")
+    database = open_sqlite(folder / DATABASE)
     objects = ObjectStore(
         database, blobs, scratch=scratch, inline_pack_bytes=settings.inline_pack_bytes
     )
     return Hub(settings=settings, database=database, blobs=blobs, objects=objects)
+
+
+@contextmanager
+def existing_hub(folder: Path) -> Iterator[Hub]:
+    """Open a data folder that ``kernel-hub serve`` has made; the Hub may be running meanwhile.
+
+    Raises:
+        SettingError: there is none.
+    """
+    if not (folder / DATABASE).is_file():
+        raise SettingError(
+            "there is no Hub in this folder",
+            where=str(folder),
+            hint="start one first: kernel-hub serve --data DIR",
+        )
+    hub = open_hub(Settings(data=folder))
+    try:
+        yield hub
+    finally:
+        hub.close()
 
 
 def sweep(hub: Hub) -> int:

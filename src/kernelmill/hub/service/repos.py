@@ -12,7 +12,7 @@ from kernelmill.hub.store import repos
 from kernelmill.hub.store.accounts import find_account
 from kernelmill.hub.store.database import now_ms
 from kernelmill.hub.store.names import MAIN, InMemory, ObjectKind
-from kernelmill.hub.wire.names import check_name
+from kernelmill.hub.wire.names import parse_repo_id
 from kernelmill.hub.wire.render import repo_path
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kernelmill.hub.store.accounts import Bearer
     from kernelmill.hub.store.names import RepoKind
     from kernelmill.hub.store.repos import Repo
+    from kernelmill.spec.names import RepoId
 
 
 def create_repo(
@@ -32,7 +33,7 @@ def create_repo(
         Forbidden: the asker may not write to the namespace, or there is no such namespace.
     """
     owner = auth.check_write(bearer, namespace)
-    check_name(name, what="a repository")
+    parse_repo_id(f"{namespace}/{name}")
     account = find_account(hub.database, namespace)
     if account is None:
         raise Forbidden(
@@ -80,7 +81,7 @@ def delete_repo(hub: Hub, bearer: Bearer | None, kind: RepoKind, full_name: str)
 
 
 def move_repo(
-    hub: Hub, bearer: Bearer | None, kind: RepoKind, full_name: str, target: tuple[str, str]
+    hub: Hub, bearer: Bearer | None, kind: RepoKind, full_name: str, target: RepoId
 ) -> None:
     """Rename a repository, perhaps into another namespace.
 
@@ -90,12 +91,11 @@ def move_repo(
         Conflict: the new name is taken.
     """
     repo, _ = open_repo_for_writing(hub, bearer, kind, full_name)
-    namespace, name = target
-    auth.check_write(bearer, namespace)
-    account = find_account(hub.database, namespace)
+    auth.check_write(bearer, target.namespace)
+    account = find_account(hub.database, target.namespace)
     if account is None:
-        raise Forbidden(f"there is no namespace {namespace!r} on this Hub")
-    repos.rename_repo(hub.database, repo, account.name, name)
+        raise Forbidden(f"there is no namespace {target.namespace!r} on this Hub")
+    repos.rename_repo(hub.database, repo, account.name, target.name)
 
 
 def _exists(repo: Repo) -> RepoExists:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import secrets
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import bindparam, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from kernelmill.hub.errors import AccountNotFound, Conflict
@@ -19,6 +19,18 @@ if TYPE_CHECKING:
 
     from kernelmill.hub.store.database import Database
     from kernelmill.hub.store.names import RepoKind, Role
+
+# Every request with a token runs these; to build a statement costs more than to run it.
+FIND_TOKEN: Final = (
+    select(TOKENS.c.role, TOKENS.c.label, TOKENS.c.created_ms.label("issued_ms"), ACCOUNTS)
+    .join(ACCOUNTS, ACCOUNTS.c.id == TOKENS.c.user)
+    .where(TOKENS.c.digest == bindparam("digest"))
+)
+MEMBERSHIPS: Final = (
+    select(ACCOUNTS.c.name, MEMBERS.c.role)
+    .join(MEMBERS, MEMBERS.c.org == ACCOUNTS.c.id)
+    .where(MEMBERS.c.user == bindparam("member"))
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,19 +157,11 @@ def create_token(database: Database, user: str, role: Role, label: str) -> str:
 
 def find_bearer(database: Database, token: str) -> Bearer | None:
     """Return who a token speaks for."""
-    query = (
-        select(TOKENS.c.role, TOKENS.c.label, TOKENS.c.created_ms.label("issued_ms"), ACCOUNTS)
-        .join(ACCOUNTS, ACCOUNTS.c.id == TOKENS.c.user)
-        .where(TOKENS.c.digest == _digest(token))
-    )
-    memberships = select(ACCOUNTS.c.name, MEMBERS.c.role).join(
-        MEMBERS, MEMBERS.c.org == ACCOUNTS.c.id
-    )
     with database.reading() as connection:
-        row = connection.execute(query).one_or_none()
+        row = connection.execute(FIND_TOKEN, {"digest": _digest(token)}).one_or_none()
         if row is None:
             return None
-        orgs = connection.execute(memberships.where(MEMBERS.c.user == row.id)).all()
+        orgs = connection.execute(MEMBERSHIPS, {"member": row.id}).all()
     return Bearer(
         account=Account(
             id=row.id,

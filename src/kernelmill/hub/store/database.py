@@ -51,7 +51,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Open a transaction that only reads."""
+        """Open a connection to read with; each statement sees what was committed before it."""
         with self._engine.begin() as connection:
             yield connection
 
@@ -120,5 +120,5 @@ def _prepare_sqlite(connection: DBAPIConnection, _record: object) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    is_write = connection.get_execution_options().get("is_write", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if is_write else "BEGIN")
+    if connection.get_execution_options().get("is_write", False):
+        connection.exec_driver_sql("BEGIN IMMEDIATE")

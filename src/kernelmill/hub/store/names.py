@@ -35,7 +35,7 @@ class ObjectKind(IntEnum):
 
 
 class Content(Protocol):
-    """Bytes that can be read more than once without being held in memory."""
+    """Bytes that need not be held in memory; their number is known before they are read."""
 
     @property
     def size_bytes(self) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import zlib
+from contextlib import closing
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final
 
@@ -56,15 +57,20 @@ class PackWriter:
     def add(self, kind: ObjectKind, content: Content) -> str:
         """Write an object unless the repository has it, and return its id.
 
-        ``content`` is read twice (for the id, then for the bytes), never held whole.
+        ``content`` is read once, piece by piece, and never held whole.
         """
         digest = hashlib.sha1(b"%s %d\0" % (kind.label, content.size_bytes), usedforsecurity=False)
-        for chunk in content.chunks():
-            digest.update(chunk)
-        object_id, raw = digest.hexdigest(), digest.digest()
-        if raw not in self._entries and not self._is_known(object_id):
-            self._entries[raw] = self._write_entry(kind, content)
-        return object_id
+        offset, crc = self._file.tell(), 0
+        for piece in _entry_pieces(kind, content, digest.update):
+            crc = zlib.crc32(piece, crc)
+            self._file.write(piece)
+        raw = digest.digest()
+        if raw in self._entries or self._is_known(raw.hex()):
+            self._file.seek(offset)
+            self._file.truncate()
+        else:
+            self._entries[raw] = (offset, crc)
+        return raw.hex()
 
     def mark(self) -> int:
         """Return the place to which ``rewind`` may return."""
@@ -101,19 +107,15 @@ class PackWriter:
     def _write_header(self) -> None:
         self._file.write(b"".join(pack_header_chunks(len(self._entries))))
 
-    def _write_entry(self, kind: ObjectKind, content: Content) -> tuple[int, int]:
-        offset = self._file.tell()
-        crc = 0
-        for piece in _entry_pieces(kind, content):
-            crc = zlib.crc32(piece, crc)
-            self._file.write(piece)
-        return offset, crc
 
-
-def _entry_pieces(kind: ObjectKind, content: Content) -> Iterator[bytes]:
+def _entry_pieces(
+    kind: ObjectKind, content: Content, see: Callable[[bytes], None]
+) -> Iterator[bytes]:
+    """Yield a pack entry; ``see`` gets the content as it passes, before it is compressed."""
     yield bytes(pack_object_header(kind, None, content.size_bytes, DEFAULT_OBJECT_FORMAT))
     compressor: zlib._Compress | None = None
     for chunk in content.chunks():
+        see(chunk)
         if compressor is None:
             compressor = zlib.compressobj(_compression_level(chunk, content.size_bytes))
         yield compressor.compress(chunk)
@@ -136,7 +138,8 @@ class OpenPack:
         self._data = memoryview(data)
         self._heap_bytes = len(data) if isinstance(data, bytes) else 0
         parsed = load_pack_index_file(name, io.BytesIO(index), DEFAULT_OBJECT_FORMAT)
-        self._offsets = {bytes(raw): offset for raw, offset, _ in parsed.iterentries()}
+        with closing(parsed):
+            self._offsets = {bytes(raw): offset for raw, offset, _ in parsed.iterentries()}
 
     def __contains__(self, raw: bytes) -> bool:
         return raw in self._offsets

@@ -6,7 +6,7 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import delete, func, insert, or_, select, update
+from sqlalchemy import bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from kernelmill.hub.errors import Conflict, RefMoved, RepoNotFound
@@ -31,6 +31,15 @@ COLUMNS: Final = (
     REPOS.c.created_ms,
     REPOS.c.updated_ms,
 )
+
+# Every request runs these; to build a statement costs more than to run it.
+FIND_REPO: Final = select(*COLUMNS).where(
+    REPOS.c.kind == bindparam("kind"), REPOS.c.key == bindparam("key")
+)
+ALL_REFS: Final = (
+    select(REFS.c.name, REFS.c.value).where(REFS.c.repo == bindparam("repo")).order_by(REFS.c.name)
+)
+SOME_REFS: Final = ALL_REFS.where(REFS.c.name.in_(bindparam("names", expanding=True)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,9 +98,9 @@ def new_id() -> str:
 
 def find_repo(database: Database, kind: RepoKind, full_name: str) -> Repo | None:
     """Return the repository of that name (in any letter case)."""
-    query = select(*COLUMNS).where(REPOS.c.kind == kind, REPOS.c.key == full_name.lower())
+    values = {"kind": kind, "key": full_name.lower()}
     with database.reading() as connection:
-        row = connection.execute(query).mappings().one_or_none()
+        row = connection.execute(FIND_REPO, values).mappings().one_or_none()
     return Repo(**row) if row is not None else None
 
 
@@ -186,11 +195,10 @@ def delete_repo(database: Database, repo: Repo) -> None:
 
 def read_refs(database: Database, repo_id: str, *names: str) -> dict[str, str]:
     """Return references with their values, sorted by name: those asked for, or all."""
-    query = select(REFS.c.name, REFS.c.value).where(REFS.c.repo == repo_id).order_by(REFS.c.name)
-    if names:
-        query = query.where(REFS.c.name.in_(names))
+    query, values = (SOME_REFS, {"names": names}) if names else (ALL_REFS, {})
     with database.reading() as connection:
-        return {row.name: row.value for row in connection.execute(query)}
+        rows = connection.execute(query, {"repo": repo_id, **values})
+        return {row.name: row.value for row in rows}
 
 
 def read_packs(database: Database, repo_id: str, *, after: int) -> list[PackRow]:

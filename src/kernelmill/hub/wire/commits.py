@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 LONG_LINE_BYTES: Final = 256 * 1024
 PIECE_BYTES: Final = 256 * 1024  # of base64; a multiple of 4
 # A quote inside a JSON string is escaped, so this can only be the key itself.
-LONG_CONTENT: Final = re.compile(rb'[{,]\s*"content"\s*:\s*"([A-Za-z0-9+/]*={0,2})"')
+CONTENT_START: Final = re.compile(rb'[{,]\s*"content"\s*:\s*"')
+QUOTE: Final = re.compile(rb'"')  # much faster than the mapped body's own find()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,10 +134,11 @@ def _parse_line(
     """Read one line; a long one without its content, which is returned as a place in the body."""
     if end - start <= LONG_LINE_BYTES:
         return parse_json(body[start:end], where=where), None
-    found = LONG_CONTENT.search(body, start, end)
-    if found is None:
+    opening = CONTENT_START.search(body, start, end)
+    closing = QUOTE.search(body, opening.end(), end) if opening else None
+    if opening is None or closing is None:
         raise InvalidRequest("a long line must hold one base64 'content'", where=where)
-    cut_start, cut_end = found.span(1)
+    cut_start, cut_end = opening.end(), closing.start()
     if end - start - (cut_end - cut_start) > LONG_LINE_BYTES:
         raise InvalidRequest("the line is too long beside its 'content'", where=where)
     rest = body[start:cut_start] + body[cut_end:end]

@@ -1,4 +1,4 @@
-"""Names that come from outside: repositories, accounts, references, and paths in a repository."""
+"""Names that come from outside: accounts, repositories, references, and paths in a repository."""
 
 from __future__ import annotations
 
@@ -7,29 +7,16 @@ import unicodedata
 from typing import Final
 
 from kernelmill.hub.errors import InvalidRequest
+from kernelmill.spec.errors import InvalidName
+from kernelmill.spec.names import RepoId
 
-NAME: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9_])?")
 RESERVED: Final = frozenset(
-    {"api", "kernels", "models", "datasets", "spaces", "static", "health", "new", "settings"}
+    {"api", "kernels", "models", "datasets", "spaces", "resolve", "static", "health", "new"}
 )
 COMMIT_ID: Final = re.compile(r"[0-9a-f]{40}")
 SHORT_ID: Final = re.compile(r"[0-9a-f]{5,40}")
 MAX_PATH_BYTES: Final = 4096
 MAX_COMPONENT_BYTES: Final = 255
-
-
-def check_name(name: str, *, what: str) -> str:
-    """Return ``name`` if it may name a repository or an account.
-
-    Raises:
-        InvalidRequest: it may not.
-    """
-    if not NAME.fullmatch(name) or "--" in name or ".." in name or name.endswith(".git"):
-        raise InvalidRequest(
-            f"{name!r} cannot name {what}: use letters, digits, '-', '_' and '.', at most 96,"
-            " no '--' or '..', and neither '-' nor '.' at an end"
-        )
-    return name
 
 
 def check_account_name(name: str) -> str:
@@ -40,19 +27,25 @@ def check_account_name(name: str) -> str:
     """
     if name.lower() in RESERVED:
         raise InvalidRequest(f"the name {name!r} is reserved")
-    return check_name(name, what="an account")
+    try:
+        return RepoId.parse(f"{name}/x").namespace
+    except InvalidName as error:
+        raise InvalidRequest(
+            f"{name!r} cannot name an account: use letters, digits, '-', '_' and '.', no '--' or"
+            " '..', and neither '-' nor '.' at an end"
+        ) from error
 
 
-def parse_repo_name(text: str) -> tuple[str, str]:
-    """Split ``namespace/name``.
+def parse_repo_id(text: str) -> RepoId:
+    """Read ``namespace/name``.
 
     Raises:
         InvalidRequest: it is something else.
     """
-    namespace, slash, name = text.partition("/")
-    if not slash:
-        raise InvalidRequest(f"{text!r} is not a repository: write namespace/name")
-    return check_name(namespace, what="an account"), check_name(name, what="a repository")
+    try:
+        return RepoId.parse(text)
+    except InvalidName as error:
+        raise InvalidRequest(error.problem, hint=error.hint) from error
 
 
 def check_ref_name(name: str, *, what: str) -> str:
