@@ -153,7 +153,6 @@ def client_environment(hub: RunningHub, work: Path) -> dict[str, str]:
     """Return what points every client at ``hub`` and keeps its files inside ``work``."""
     return {
         "HF_ENDPOINT": hub.url,
-        "HF_TOKEN": hub.token,
         "HF_HOME": str(work / "hf"),
         "KERNELS_CACHE": str(work / "cache"),
         "HF_HUB_DISABLE_TELEMETRY": "1",
@@ -167,11 +166,10 @@ def run(demo: Demo, *, keep: bool) -> None:
     demo.step("start the Hub")
     with serve(demo.work / "hub", publisher=PUBLISHER) as hub:
         env = client_environment(hub, demo.work)
-        demo.publish(env)
-        reader = {**env, "HF_TOKEN": ""}  # a user needs no token
-        demo.check_shapes(reader)
+        demo.publish({**env, "HF_TOKEN": hub.token})
+        demo.check_shapes(env)  # a user needs no token
         demo.show_device_code()
-        demo.run_snippet(reader)
+        demo.run_snippet(env)
         if keep:
             demo.console.print(f"\nthe Hub stays until Ctrl-C: export HF_ENDPOINT={hub.url}")
             try:

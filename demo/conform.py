@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SCALE_BLOCK: Final = 128
 TILE: Final = 64
+TIME_LIMIT_S: Final = 0.2
 # Rounding once to bfloat16 is off by at most half a unit in the last of 8 bits, 2^-9 of the value.
 # What float32 sums add to it is far smaller, also where large terms cancel inside a tile.
 OVERALL_LIMIT: Final = 2.0e-3
@@ -53,14 +54,18 @@ def relative_error(out: torch.Tensor, want: torch.Tensor) -> float:
     return error if error == error else float("inf")  # noqa: PLR0124 - NaN is not equal to itself
 
 
-def median_ms(run: Callable[[], object], *, repeats: int) -> float:
-    """Return the median wall time of ``run`` in milliseconds, after one run to warm up."""
-    times = []
-    for _ in range(repeats + 1):
+def median_ms(run: Callable[[], object]) -> float:
+    """Return the median wall time of ``run`` in milliseconds, after one run to warm up.
+
+    Runs three times, and up to nine as long as they take less than TIME_LIMIT_S together.
+    """
+    run()
+    times: list[float] = []
+    while len(times) < 3 or (len(times) < 9 and sum(times) < TIME_LIMIT_S * 1e3):
         start = time.perf_counter()
         run()
         times.append((time.perf_counter() - start) * 1e3)
-    return statistics.median(times[1:])
+    return statistics.median(times)
 
 
 def judge_shape(gemm: Callable[..., torch.Tensor], shape: Shape) -> dict[str, Any]:
@@ -71,7 +76,6 @@ def judge_shape(gemm: Callable[..., torch.Tensor], shape: Shape) -> dict[str, An
     b32 = torch.randn(shape.k, shape.n, generator=generator)
     a_scale = torch.randn(k_blocks, shape.m, generator=generator)
     b_scale = torch.randn(k_blocks, n_blocks, generator=generator)
-    repeats = 3 if shape.flops > 5e9 else 9
     row: dict[str, Any] = {"shape": str(shape), "flops": shape.flops, "error": 0.0, "tile": 0.0}
     row["repeats_bitwise"] = True
     times: dict[str, list[float]] = {layout: [] for layout in LAYOUTS}
@@ -88,10 +92,9 @@ def judge_shape(gemm: Callable[..., torch.Tensor], shape: Shape) -> dict[str, An
             row["repeats_bitwise"] &= torch.equal(out, again)
             row["error"] = max(row["error"], relative_error(out, want))
             row["tile"] = max(row["tile"], worst_tile(out, want))
-            call = _bind(gemm, a, b, a_scale, b_scale, again)
-            times[layout].append(median_ms(call, repeats=repeats))
-            peer = _bind(_peer, a, b, a_scale, b_scale)
-            peer_times[layout].append(median_ms(peer, repeats=repeats))
+            times[layout].append(median_ms(_bind(gemm, a, b, a_scale, b_scale, again)))
+            if name == FORMATS[0]:  # the peer's time does not depend on the format
+                peer_times[layout].append(median_ms(_bind(_peer, a, b, a_scale, b_scale)))
     row["ms"] = {layout: statistics.mean(values) for layout, values in times.items()}
     row["peer_ms"] = {layout: statistics.mean(values) for layout, values in peer_times.items()}
     row["ok"] = bool(

@@ -17,12 +17,12 @@ def shape_table() -> Table:
     table = Table(title="gemm on the CPU, loaded by name", title_justify="left")
     table.add_column("M x N x K")
     table.add_column("error", justify="right")
-    table.add_column("worst tile", justify="right")
+    table.add_column("worst\ntile", justify="right")
     for layout in LAYOUTS:
-        table.add_column(f"ms, {layout}", justify="right")
+        table.add_column(f"ms, {layout.replace(' ', chr(10))}", justify="right")
     table.add_column("GFLOP/s", justify="right")
-    table.add_column("dequantise + matmul, ms", justify="right")
-    table.add_column("times faster", justify="right")
+    table.add_column("dequantise\n+ matmul, ms", justify="right")
+    table.add_column("times\nfaster", justify="right")
     table.add_column("")
     return table
 

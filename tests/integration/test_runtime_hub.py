@@ -134,7 +134,7 @@ def test_uploaded_kernel_loads_by_name(
 ) -> None:
     assert upload("acme/first", value=1) == 0
     printed = capsys.readouterr()
-    assert printed.out.splitlines()[-1] == f"{server.url}/kernels/acme/first/tree/v1"
+    assert printed.out == f"{server.url}/kernels/acme/first/tree/v1\n"
     assert "uploading 3 files (0.0 MB) to acme/first v1" in printed.err
     with pytest.warns(UnpinnedKernelWarning, match="version=1"):
         kernel = kernels.get_kernel("acme/first")
@@ -272,9 +272,9 @@ def test_processes_that_load_at_once_download_once(upload: Upload, tmp_path: Pat
     script = "import kernels; print(kernels.get_kernel('acme/parallel', version=1).VALUE)"
     running = [
         subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-        for _ in range(3)
+        for _ in range(2)
     ]
-    assert [each.communicate(timeout=90)[0] for each in running] == ["1\n"] * 3
+    assert [each.communicate(timeout=90)[0] for each in running] == ["1\n"] * 2
     assert list((tmp_path / "cache").rglob("*.incomplete")) == []
 
 

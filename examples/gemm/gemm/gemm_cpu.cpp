@@ -110,18 +110,23 @@ GEMM_INLINE float float_of(uint32_t bits) {
   return value;
 }
 
-// Decodes one code, exactly. Without branches, so that a loop over it becomes vector code; and no step makes a float32
-// denormal, so flush-to-zero modes do not matter.
+// All ones where `condition` holds. NOTE: masks instead of ?:, which the compiler may turn into branches; it does not
+// make vector code of a loop that skips a float operation.
+GEMM_INLINE uint32_t mask(bool condition) { return 0 - static_cast<uint32_t>(condition); }
+
+// Decodes one code, exactly. No step makes a float32 denormal, so flush-to-zero modes do not matter.
 template <Fp8 kFormat>
 GEMM_INLINE float decode(uint8_t code) {
   constexpr uint32_t kBias = kFormat == Fp8::kFn ? 7 : 8;
-  const uint32_t magnitude = code & 0x7fu;
-  const uint32_t normal = (magnitude << 20) + ((127 - kBias) << 23);
+  const auto wide = static_cast<uint32_t>(static_cast<int8_t>(code));  // the sign is now bit 31
+  const uint32_t magnitude = (wide << 20) & 0x07f00000;                // exponent and mantissa, where float32 has them
+  const uint32_t normal = magnitude + ((127 - kBias) << 23);
   // Exponent 0 means m / 8 * 2^(1 - bias): read it as (1 + m / 8) * 2^(1 - bias), then take the 1 away again.
   const uint32_t subnormal = bits_of(float_of(normal + (1u << 23)) - float_of((128 - kBias) << 23));
-  const uint32_t bits = (magnitude < 8 ? subnormal : normal) | (code & 0x80u) << 24;
-  const bool is_nan = kFormat == Fp8::kFn ? magnitude == 0x7f : code == 0x80;
-  return float_of(is_nan ? 0x7fc00000 : bits);
+  const uint32_t is_subnormal = mask(static_cast<int32_t>(magnitude) < 8 << 20);
+  const uint32_t is_nan = mask(kFormat == Fp8::kFn ? magnitude == 0x07f00000 : wide == 0xffffff80);
+  const uint32_t value = (subnormal & is_subnormal) | (normal & ~is_subnormal);
+  return float_of(value | (wide & 0x80000000) | (is_nan & 0x7fc00000));
 }
 
 GEMM_INLINE uint16_t to_bfloat16(float value) {
@@ -138,15 +143,43 @@ struct Codes {
   int64_t row_stride;
 };
 
-// Copies strip [k0, k0 + depth) x [x0, x0 + count) to `panel`, [depth][pitch], zeros in the other columns.
-GEMM_INLINE Codes gather_codes(const Operand& source, int64_t k0, int64_t depth, int64_t x0, int64_t count,
-                               uint8_t* panel, int64_t pitch) {
-  if (count < pitch) std::memset(panel, 0, static_cast<size_t>(depth * pitch));
-  for (int64_t x = 0; x < count; ++x) {
-    const uint8_t* column = source.data + k0 * source.stride_k + (x0 + x) * source.stride_x;
-    for (int64_t k = 0; k < depth; ++k) panel[k * pitch + x] = column[k * source.stride_k];
+typedef uint8_t Bytes __attribute__((vector_size(16)));
+
+// Copies 16 codes from each of `count` columns, `stride` bytes apart, to panel[k][kPitch], 0 past `count`. Each round
+// interleaves the first half of the vectors with the second; when all columns are interleaved, that is the transpose.
+template <int kPitch>
+GEMM_INLINE void transpose_codes(const uint8_t* columns, int64_t stride, int64_t count, uint8_t* panel) {
+  Bytes now[kPitch] = {}, next[kPitch];
+  for (int x = 0; x < kPitch; ++x) {
+    if (x < count) std::memcpy(&now[x], columns + x * stride, sizeof(Bytes));
   }
-  return {panel, pitch};
+  GEMM_UNROLL for (int columns_joined = 1; columns_joined < kPitch; columns_joined *= 2) {
+    GEMM_UNROLL for (int i = 0; i < kPitch / 2; ++i) {
+      const Bytes first = now[i], second = now[i + kPitch / 2];
+      next[2 * i] = __builtin_shufflevector(first, second, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+      next[2 * i + 1] =
+          __builtin_shufflevector(first, second, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    }
+    GEMM_UNROLL for (int i = 0; i < kPitch; ++i) now[i] = next[i];
+  }
+  std::memcpy(panel, now, sizeof now);
+}
+
+// Copies strip [k0, k0 + depth) x [x0, x0 + count) to panel[k][kPitch], 0 past `count`.
+template <int kPitch>
+GEMM_INLINE Codes gather_codes(const Operand& source, int64_t k0, int64_t depth, int64_t x0, int64_t count,
+                               uint8_t* panel) {
+  const uint8_t* columns = source.data + k0 * source.stride_k + x0 * source.stride_x;
+  int64_t k = 0;
+  if (source.stride_k == 1) {
+    for (; k + 16 <= depth; k += 16) transpose_codes<kPitch>(columns + k, source.stride_x, count, panel + k * kPitch);
+  }
+  for (; k < depth; ++k) {
+    for (int64_t x = 0; x < kPitch; ++x) {
+      panel[k * kPitch + x] = x < count ? columns[k * source.stride_k + x * source.stride_x] : 0;
+    }
+  }
+  return {panel, kPitch};
 }
 
 // Packs strip [k0, k0 + depth) x [x0, x0 + kStrip) of a [K, X] operand: packed[k][x] = value * scale, 0 past X.
@@ -161,13 +194,14 @@ GEMM_INLINE void pack_strip(const Operand& source, int64_t X, const Scale& scale
   // Rows of codes can be decoded where they lie, but not the last ones, whose surplus is outside of the matrix.
   const Codes codes = source.stride_x == 1 && x0 + kPitch <= X
                           ? Codes{source.data + k0 * source.stride_k + x0, source.stride_k}
-                          : gather_codes(source, k0, depth, x0, count, panel, kPitch);
+                          : gather_codes<kPitch>(source, k0, depth, x0, count, panel);
   for (int64_t block = 0; block < depth; block += kScaleBlock) {
     float factors[kPitch] = {};
     const float* row = scale.data + (k0 + block) / kScaleBlock * scale.stride_k;
     for (int64_t x = 0; x < count; ++x) factors[x] = row[(x0 + x) / scale_block_x * scale.stride_x];
     const int64_t end = std::min(depth, block + kScaleBlock);
     for (int64_t k = block; k < end; ++k) {
+      __builtin_prefetch(codes.data + k * codes.row_stride + 64);  // of rows that lie far apart, the next strips' part
       for (int x = 0; x < kPitch; ++x) {
         packed[k * kStrip + x] = decode<kFormat>(codes.data[k * codes.row_stride + x]) * factors[x];
       }
@@ -241,20 +275,22 @@ GEMM_INLINE void multiply_tile(const Problem& p, const Tile& tile, const Workspa
   std::memset(sums, 0, static_cast<size_t>(rows * pitch) * sizeof(float));
   for (int64_t k0 = 0; k0 < p.K; k0 += kBlockK) {
     const int64_t depth = std::min(kBlockK, p.K - k0);
-    for (int64_t n = 0; n < cols; n += Path::kCols) {
-      pack_strip<Path::kCols, Path::kCols, kFormat>(p.b, p.N, p.b_scale, kScaleBlock, k0, depth, tile.n0 + n,
-                                               packed_b + n * kBlockK);
-    }
     for (int64_t m0 = 0; m0 < rows; m0 += kBlockM) {
       const int64_t block_rows = std::min(kBlockM, rows - m0);
       for (int64_t m = 0; m < block_rows; m += Path::kRows) {
-        pack_strip<Path::kRows, round_up(Path::kRows, Path::kWidth), kFormat>(p.a, p.M, p.a_scale, 1, k0, depth, tile.m0 + m0 + m,
-                                                 packed_a + m * kBlockK);
+        pack_strip<Path::kRows, round_up(Path::kRows, Path::kWidth), kFormat>(
+            p.a, p.M, p.a_scale, 1, k0, depth, tile.m0 + m0 + m, packed_a + m * kBlockK);
       }
       for (int64_t n = 0; n < cols; n += Path::kCols) {
+        // The first block of rows packs b just before it uses it; if it is the only one, always in the same place.
+        float* const strip = packed_b + (rows > kBlockM ? n * kBlockK : 0);
+        if (m0 == 0) {
+          pack_strip<Path::kCols, Path::kCols, kFormat>(p.b, p.N, p.b_scale, kScaleBlock, k0, depth, tile.n0 + n,
+                                                        strip);
+        }
         for (int64_t m = 0; m < block_rows; m += Path::kRows) {
-          multiply_rows<Path>(block_rows - m, depth, packed_a + m * kBlockK, packed_b + n * kBlockK,
-                           sums + (m0 + m) * pitch + n, pitch);
+          multiply_rows<Path>(block_rows - m, depth, packed_a + m * kBlockK, strip, sums + (m0 + m) * pitch + n,
+                              pitch);
         }
       }
     }

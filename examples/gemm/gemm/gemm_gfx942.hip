@@ -33,14 +33,14 @@ constexpr int kChunks = 4;                                // chunks per thread a
 constexpr int kRowBytes = kBlockK + 8;                    // of a tile in LDS
 constexpr int kTileBytes = kTile * kRowBytes;
 constexpr int kLdsBytes = 2 * kTileBytes + kTile * 4, kLdsLimit = 64 * 1024;
-constexpr int64_t kMaxGrid = 1 << 22;  // workgroups per launch: HIP wants fewer than 2^32 threads
+constexpr int64_t kMaxGridM = 1 << 22, kMaxGridN = 65535;  // of one launch: HIP wants fewer than 2^32 threads a side
 
 static_assert(kBlockK == kScaleBlock, "one scale per step, so one promotion per step");
 static_assert(kTile == kScaleBlock, "a tile has one b_scale");
 static_assert(kLdsBytes <= kLdsLimit, "both tiles and the scales must fit in LDS");
 static_assert(kTile * kBlockK == kThreads / 2 * kChunks * kChunk, "half the threads fetch a whole tile");
 static_assert(kRowBytes % 8 == 0, "fragments are read 8 bytes at a time");
-static_assert(kMaxGrid * kThreads < int64_t{1} << 32);
+static_assert(kMaxGridM * kThreads < int64_t{1} << 32);
 
 typedef float Float4 __attribute__((vector_size(16)));
 typedef uint32_t Word4 __attribute__((vector_size(16)));
@@ -210,11 +210,12 @@ __device__ void write_sums(const Problem& p, const Sums& sums, int64_t m0, int64
   }
 }
 
-__global__ void __launch_bounds__(kThreads) multiply(Problem p, int64_t first_tile, int64_t tiles_m) {
+// The tiles of this launch begin at [first_m, first_n].
+__global__ void __launch_bounds__(kThreads) multiply(Problem p, int64_t first_m, int64_t first_n) {
   __shared__ Lds lds;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kWave;
   const int wave = __builtin_amdgcn_readfirstlane(thread / kWave);  // in a scalar register, with all that follows from it
-  const int64_t tile = first_tile + blockIdx.x, m0 = tile % tiles_m * kTile, n0 = tile / tiles_m * kTile;
+  const int64_t m0 = first_m + int64_t{blockIdx.x} * kTile, n0 = first_n + int64_t{blockIdx.y} * kTile;
   const int row = wave / kWavesN * kWaveM, col = wave % kWavesN * kWaveN;
 
   const bool fetches_a = wave < kWaves / 2;
@@ -244,13 +245,16 @@ __global__ void __launch_bounds__(kThreads) multiply(Problem p, int64_t first_ti
 }  // namespace
 
 int launch_gfx942(const Problem& problem, void* stream) {
-  const int64_t tiles_m = ceil_div(problem.M, kTile), tiles = tiles_m * ceil_div(problem.N, kTile);
-  for (int64_t first = 0; first < tiles; first += kMaxGrid) {
-    const int64_t grid = tiles - first < kMaxGrid ? tiles - first : kMaxGrid;
-    multiply<<<dim3(static_cast<uint32_t>(grid)), dim3(kThreads), 0, static_cast<hipStream_t>(stream)>>>(
-        problem, first, tiles_m);
-    const hipError_t error = hipGetLastError();
-    if (error != hipSuccess) return static_cast<int>(error);
+  const int64_t tiles_m = ceil_div(problem.M, kTile), tiles_n = ceil_div(problem.N, kTile);
+  for (int64_t n = 0; n < tiles_n; n += kMaxGridN) {
+    for (int64_t m = 0; m < tiles_m; m += kMaxGridM) {
+      const int64_t grid_m = tiles_m - m < kMaxGridM ? tiles_m - m : kMaxGridM;
+      const int64_t grid_n = tiles_n - n < kMaxGridN ? tiles_n - n : kMaxGridN;
+      const dim3 grid(static_cast<uint32_t>(grid_m), static_cast<uint32_t>(grid_n));
+      multiply<<<grid, dim3(kThreads), 0, static_cast<hipStream_t>(stream)>>>(problem, m * kTile, n * kTile);
+      const hipError_t error = hipGetLastError();
+      if (error != hipSuccess) return static_cast<int>(error);
+    }
   }
   return 0;
 }

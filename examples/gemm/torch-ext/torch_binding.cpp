@@ -44,10 +44,6 @@ std::string list(IntArrayRef values) {
 
 std::string dtype_name(c10::ScalarType type) { return std::string(c10::getDtypeNames(type).first); }
 
-bool is_fp8(c10::ScalarType type) {
-  return type == c10::ScalarType::Float8_e4m3fn || type == c10::ScalarType::Float8_e4m3fnuz;
-}
-
 // Whether `tensor` has the shape [rows, cols].
 bool has_shape(const Tensor& tensor, int64_t rows, int64_t cols) {
   return tensor.size(0) == rows && tensor.size(1) == cols;
@@ -60,7 +56,9 @@ void check_matrix(const Tensor& tensor, const char* name, const char* dims, c10:
 
 void check_formats(const Tensor& a, const Tensor& b) {
 #if defined(CPU_KERNEL)
-  TORCH_CHECK_TYPE(is_fp8(a.scalar_type()), "a is ", dtype_name(a.scalar_type()),
+  const bool is_fp8 = a.scalar_type() == c10::ScalarType::Float8_e4m3fn ||
+                      a.scalar_type() == c10::ScalarType::Float8_e4m3fnuz;
+  TORCH_CHECK_TYPE(is_fp8, "a is ", dtype_name(a.scalar_type()),
                    ", want float8_e4m3fn or float8_e4m3fnuz");
 #else
   constexpr auto kFormat = gemm::kGfx942Format == gemm::Fp8::kFnuz ? c10::ScalarType::Float8_e4m3fnuz

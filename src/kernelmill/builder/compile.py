@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _STEP = re.compile(r"\[(\d+)/(\d+)\] (.*)")
 _ERROR = re.compile(r"(?:fatal )?error: |: undefined (?:reference|symbol)|^CMake Error|^error: ")
-_KILLED = re.compile(r"Killed signal terminated|signal 9|\bKilled\b|: signal: 9")
+_KILLED = re.compile(r"Killed signal terminated|\bsignal 9\b|^Killed\s*$")
 _END_OF_EXCERPT = re.compile(r"^(\[\d+/\d+\]|FAILED:|ninja: |.*: (?:warning|note): )")
 _EXCERPTS = 3
 _EXCERPT_LINES = 12

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.errors import FilesExist
+from kernelmill.spec.errors import HostError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,6 +34,7 @@ class FileSet:
 
         Raises:
             FilesExist: without ``force``: files exist with another content. Names each.
+            HostError: a file cannot be written.
         """
         existing = self.existing(target)
         clashes = [path for path in existing if (target / path).exists()]
@@ -43,11 +45,14 @@ class FileSet:
                 hint="use --force to overwrite them",
             )
         for path in existing:
-            place = target / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            temporary = place.with_name(f".{place.name}.tmp")
-            temporary.write_text(self.texts[path], encoding="utf-8", newline="\n")
-            temporary.replace(place)
+            try:
+                _replace_text(target / path, self.texts[path])
+            except OSError as error:
+                raise HostError(
+                    f"cannot write {path}: {error.strerror}",
+                    where=str(target),
+                    hint="choose a folder that you may write to",
+                ) from error
         return existing
 
     def removable(self, target: Path, *, force: bool = False) -> tuple[str, ...]:
@@ -78,6 +83,13 @@ class FileSet:
     def _differs(self, target: Path, path: str) -> bool:
         place = target / path
         return not place.is_file() or place.read_bytes() != self.texts[path].encode()
+
+
+def _replace_text(place: Path, text: str) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    temporary = place.with_name(f".{place.name}.tmp")
+    temporary.write_text(text, encoding="utf-8", newline="\n")
+    temporary.replace(place)
 
 
 def _listing(paths: Sequence[str]) -> str:

@@ -97,7 +97,7 @@ def build_variant(
         HostError: a tool is missing, or this variant is being built already.
     """
     workspace = Workspace(root=tree.root, folder=tree.root / WORK_FOLDER / str(plan.variant))
-    workspace.folder.mkdir(parents=True, exist_ok=True)
+    _make_folder(workspace.folder)
     with _only_build(workspace.folder):
         shutil.rmtree(workspace.stage, ignore_errors=True)
         render_project([plan]).write(workspace.project, force=True)
@@ -132,6 +132,17 @@ def _describe(plan: BuildPlan, tree: KernelTree, toolchain: Toolchain, staged: P
     )
 
 
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise HostError(
+            f"cannot make the folder: {error.strerror}",
+            where=str(folder),
+            hint="builds are made beside the sources: use a copy that you may write to",
+        ) from error
+
+
 @contextmanager
 def _only_build(folder: Path) -> Iterator[None]:
     try:
@@ -145,5 +156,5 @@ def _only_build(folder: Path) -> Iterator[None]:
 
 def build_environment(env: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of compilers: ``env`` with what would change bytes fixed."""
-    fixed = {"LC_ALL": "C", "TZ": "UTC"}
+    fixed = {"LC_ALL": "C", "TZ": "UTC", "NINJA_STATUS": "[%f/%t] "}
     return {"SOURCE_DATE_EPOCH": _SOURCE_DATE_EPOCH, **env, **fixed}

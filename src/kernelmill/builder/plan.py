@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kernelmill.builder.toolchain import Toolchain
     from kernelmill.spec.backend import Backend
     from kernelmill.spec.manifest import Kernel, Manifest, Torch
-    from kernelmill.spec.reader import KeyPath
+    from kernelmill.spec.toml_lines import KeyPath
     from kernelmill.spec.variant import Compute
 
 CXX_SUFFIXES = frozenset({".c", ".cc", ".cpp", ".cxx"})

@@ -12,8 +12,7 @@ from kernelmill.builder.errors import SourceError
 from kernelmill.spec import manifest as manifest_format
 from kernelmill.spec.errors import ManifestError
 from kernelmill.spec.reader import Faults
-from kernelmill.spec.toml_lines import KeyPath
-from kernelmill.spec.toml_lines import key_lines
+from kernelmill.spec.toml_lines import KeyPath, key_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

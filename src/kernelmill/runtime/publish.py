@@ -138,13 +138,18 @@ class _Upload:
         return tuple(sorted(there - kept))
 
     def commit(
-        self, branch: str, parent: str, uploads: Sequence[Upload], deleted: tuple[str, ...]
+        self,
+        branch: str,
+        parent: str,
+        uploads: Sequence[Upload],
+        deleted: tuple[str, ...],
+        shown: str = "",
     ) -> str:
-        """Make one commit and return it."""
+        """Make one commit and return it. ``shown`` is what the branch is called in the report."""
         size_bytes = sum((self.folder / each.source).stat().st_size for each in uploads)
         files = f"{len(uploads)} file{'s' if len(uploads) != 1 else ''}"
         amount = f"{files} ({size_bytes / 1e6:.1f} MB)"
-        self.report(f"uploading {amount} to {self.plan.repo_id} {branch}")
+        self.report(f"uploading {amount} to {self.plan.repo_id} {shown or branch}")
         return self.publisher.commit(
             branch,
             parent=parent,
@@ -165,8 +170,7 @@ class _Upload:
         staging = f"{branch}-upload-{secrets.token_hex(4)}"
         self.publisher.create_branch(staging, start)
         try:
-            commit = self.commit(staging, start, uploads, deleted)
-            self.report(f"creating branch {branch}")
+            commit = self.commit(staging, start, uploads, deleted, shown=branch)
             self.publisher.create_branch(branch, commit)
         finally:
             with suppress(HubError):

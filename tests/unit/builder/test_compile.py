@@ -142,6 +142,11 @@ def test_compile_says_that_memory_ran_out_when_a_compiler_was_killed(
     assert caught.value.exit_code == 3
 
 
+def test_compile_does_not_take_a_name_for_a_signal(tmp_path: Path) -> None:
+    with pytest.raises(CompileError, match="'Killed' was not declared"):
+        fake_build(tmp_path, "echo \"a.cpp:1:1: error: 'Killed' was not declared\"; exit 1")
+
+
 def test_compile_names_the_part_of_hip_that_is_missing(tmp_path: Path) -> None:
     line = "/k/relu.hip:3:10: fatal error: 'rocwmma/rocwmma.hpp' file not found"
     with pytest.raises(HipSourceError, match=r"'rocwmma/rocwmma\.hpp' is not among the headers"):
@@ -185,6 +190,7 @@ def test_build_environment_fixes_what_would_change_bytes() -> None:
         "LC_ALL": "C",
         "TZ": "UTC",
         "PATH": "/bin",
+        "NINJA_STATUS": "[%f/%t] ",
         "SOURCE_DATE_EPOCH": "315532800",
     }
     assert build_environment({"SOURCE_DATE_EPOCH": "7"})["SOURCE_DATE_EPOCH"] == "7"

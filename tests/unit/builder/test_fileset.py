@@ -6,6 +6,7 @@ import pytest
 
 from kernelmill.builder.errors import FilesExist
 from kernelmill.builder.fileset import FileSet
+from kernelmill.spec.errors import HostError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,6 +39,13 @@ def test_write_replaces_with_force_and_leaves_equal_files_alone(tmp_path: Path) 
     assert FILES.write(tmp_path, force=True) == ("b.txt",)
     assert (tmp_path / "a/x.txt").stat().st_mtime_ns == before
     assert sorted(p.name for p in tmp_path.rglob("*")) == ["a", "b.txt", "x.txt", "y.txt"]
+
+
+def test_write_says_what_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("a file where a folder should be")
+    with pytest.raises(HostError, match=r"cannot write a/x\.txt") as caught:
+        FILES.write(tmp_path)
+    assert caught.value.where == str(tmp_path)
 
 
 def test_remove_takes_files_and_empty_folders(tmp_path: Path) -> None:

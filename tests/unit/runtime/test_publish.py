@@ -268,11 +268,11 @@ def test_dry_run_prints_the_plan_and_asks_no_hub(
     output = capsys.readouterr()
     assert output.err == "to kernel repository acme/toy on http://hub.test:\n"
     assert output.out.splitlines() == [
-        "branch  file                           becomes",
-        "main    CARD.md                        README.md",
-        "v1      build/torch-cpu/__init__.py    build/torch-cpu/__init__.py",
-        "v1      build/torch-cpu/metadata.json  build/torch-cpu/metadata.json",
-        "v1      benchmarks/benchmark.py        benchmarks/benchmark.py",
+        "branch  file",
+        "main    README.md                      from CARD.md",
+        "v1      build/torch-cpu/__init__.py",
+        "v1      build/torch-cpu/metadata.json",
+        "v1      benchmarks/benchmark.py",
     ]
 
 

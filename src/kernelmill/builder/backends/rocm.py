@@ -58,7 +58,7 @@ def tool_settings(toolchain: Toolchain) -> dict[str, str]:
 
 
 def pick_archs(kernel: Kernel, toolchain: Toolchain, where: str) -> tuple[str, ...]:
-    """Return the architectures that the manifest names, else those of ``PYTORCH_ROCM_ARCH``."""
+    """Return the architectures that the manifest names, else those of the toolchain."""
     archs = kernel.rocm_archs or toolchain.default_archs
     if not archs:
         raise PlanError(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kernelmill.builder.errors import ToolchainError
 from kernelmill.builder.hip.probe import probe_hip_compilers
 from kernelmill.builder.hip.toolchain import require as require_hip
+from kernelmill.builder.toolchain.gpu import probe_local_archs
 from kernelmill.builder.toolchain.host import probe_capacity, probe_cpu
 from kernelmill.builder.toolchain.programs import (
     Candidate,
@@ -49,7 +50,7 @@ class Toolchain:
     """Compilers for AMD GPUs, best first."""
     capacity: Capacity
     default_archs: tuple[str, ...]
-    """Device architectures for kernels that name none, from ``PYTORCH_ROCM_ARCH``."""
+    """Device architectures for kernels that name none: ``PYTORCH_ROCM_ARCH``, else those here."""
 
 
 def probe_toolchain(env: Mapping[str, str], *, python: str) -> Toolchain:
@@ -72,7 +73,7 @@ def probe_toolchain(env: Mapping[str, str], *, python: str) -> Toolchain:
         ccache=probe_ccache(),
         hip=probe_hip_compilers(environ=env, package_folders=sys.path),
         capacity=probe_capacity(env),
-        default_archs=tuple(sorted(set(archs))),
+        default_archs=tuple(sorted(set(archs))) or probe_local_archs(),
     )
 
 

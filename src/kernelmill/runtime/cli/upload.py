@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from kernelmill.runtime.cli.output import note, print_json, print_table
 
 if TYPE_CHECKING:
     import argparse
+    from typing import TextIO
 
     from kernelmill.spec.publication import Publication
 
@@ -41,11 +43,11 @@ def run(args: argparse.Namespace) -> int:
         branch=args.branch,
         repo_type=args.repo_type,
     )
-    if not args.json:
-        print_plan(plan, settings.endpoint)
+    if args.dry_run and args.json:
+        print_json({**plan_json(plan, settings.endpoint), "status": "planned"})
+    elif not args.json:
+        print_plan(plan, settings.endpoint, sys.stdout if args.dry_run else sys.stderr)
     if args.dry_run:
-        if args.json:
-            print_json({**plan_json(plan, settings.endpoint), "status": "planned"})
         return 0
     return _send(args, plan, settings.endpoint)
 
@@ -71,12 +73,16 @@ def _send(args: argparse.Namespace, plan: Publication, endpoint: str) -> int:
     return 0
 
 
-def print_plan(plan: Publication, endpoint: str) -> None:
+def print_plan(plan: Publication, endpoint: str, file: TextIO) -> None:
     """Print what will go where."""
     note(f"to {plan.repo_type} repository {plan.repo_id} on {endpoint}:")
-    rows = [("main", each.source, each.target) for each in plan.main_files]
-    rows += [(plan.version_branch, each.source, each.target) for each in plan.version_files]
-    print_table(("branch", "file", "becomes"), rows)
+    uploads = [("main", each) for each in plan.main_files]
+    uploads += [(plan.version_branch, each) for each in plan.version_files]
+    rows = [
+        (branch, each.target, "" if each.source == each.target else f"from {each.source}")
+        for branch, each in uploads
+    ]
+    print_table(("branch", "file", ""), rows, file)
 
 
 def plan_json(plan: Publication, endpoint: str) -> dict[str, object]:

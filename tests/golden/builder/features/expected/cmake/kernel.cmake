@@ -17,10 +17,13 @@ endif()
 
 # No path of this machine gets into the binary: the same sources give the same bytes in any folder.
 # The last match wins, and the kernel's folder may hold the others.
-set(KERNEL_PREFIX_MAPS
-    "-ffile-prefix-map=${KERNEL_ROOT}/=" "-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=project/"
-    "-ffile-prefix-map=${CMAKE_BINARY_DIR}/=" "-ffile-prefix-map=${torch_include_0}/=torch/include/"
-    "-ffile-prefix-map=${torch_python_include}/=python/")
+set(KERNEL_PREFIX_MAPS "-ffile-prefix-map=${KERNEL_ROOT}/=")
+if(NOT CMAKE_SOURCE_DIR STREQUAL KERNEL_ROOT)
+  list(APPEND KERNEL_PREFIX_MAPS "-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=")
+endif()
+list(APPEND KERNEL_PREFIX_MAPS
+     "-ffile-prefix-map=${CMAKE_BINARY_DIR}/=" "-ffile-prefix-map=${torch_include_0}/=torch/include/"
+     "-ffile-prefix-map=${torch_python_include}/=python/")
 
 function(kernel_select_backend)
   if(NOT KERNEL_BACKEND)
