@@ -32,19 +32,19 @@ class InputError(KernelError, ValueError):
     exit_code = 2
 
 
-class InvalidName(InputError):  # noqa: N818 - the name states the fact
+class InvalidName(InputError):
     """A kernel or repository name breaks the rules."""
 
 
-class InvalidVersion(InputError):  # noqa: N818 - the name states the fact
+class InvalidVersion(InputError):
     """A version string cannot be read."""
 
 
-class InvalidVariant(InputError):  # noqa: N818 - the name states the fact
+class InvalidVariant(InputError):
     """A build variant's name cannot be read."""
 
 
-class InvalidBackend(InputError):  # noqa: N818 - the name states the fact
+class InvalidBackend(InputError):
     """A backend's name is unknown, or this machine does not have that backend."""
 
 
@@ -81,13 +81,13 @@ class HubError(KernelError):
     exit_code = 4
 
 
-class NoVariant(KernelError, FileNotFoundError):  # noqa: N818 - the name states the fact
+class NoVariant(KernelError, FileNotFoundError):
     """No build in a kernel repository fits this machine."""
 
     exit_code = 1
 
 
-class DigestMismatch(KernelError):  # noqa: N818 - the name states the fact
+class DigestMismatch(KernelError):
     """A kernel's files are not the ones its metadata describes."""
 
     exit_code = 1
