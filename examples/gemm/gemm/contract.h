@@ -9,7 +9,8 @@
 //   b_scale  ceil(K / 128) x ceil(N / 128)        float32, any strides
 //   out      M x N                                bfloat16, rows contiguous
 //
-// Sums are float32 and are rounded once, to nearest even. M, N and K may be any number >= 0; K = 0 gives zeros.
+// Sums are float32 and are rounded once, to nearest even. M, N and K may be any number >= 0; K = 0 gives
+// zeros.
 #pragma once
 
 #include <stdint.h>
@@ -41,7 +42,7 @@ struct Problem {
   Fp8 format;
   Operand a, b;
   Scale a_scale, b_scale;
-  uint16_t* out;      // bfloat16 bits
+  uint16_t* out;       // bfloat16 bits
   int64_t out_stride;  // elements from one row to the next
 };
 

@@ -1,13 +1,13 @@
 // FP8 block-scaled GEMM for CPUs: the readable truth of what the other backends compute (see contract.h).
 //
-// Work      a task is one tile of out, and all of K; tasks share nothing, so there are no barriers. Each output
-//           is summed in the order of k, whatever the tile: the same bits for any number of threads.
+// Work      a task is one tile of out, and all of K; tasks share nothing, so there are no barriers. Outputs
+//           are summed in the order of k, whatever the tile: the same bits for any number of threads.
 // Memory    for each 256 of K, the tile's part of b, then 96 rows of a at a time, are packed: turned into
 //           float32, multiplied by their scale and laid out in strips as wide as the micro-kernel reads them.
 //             packed b strip  256 x 16 x 4 B = 16 KiB, stays in the L1 while 96 rows of a go by
 //             packed a block  256 x 96 x 4 B = 96 KiB, stays in the L2 while the strips of b go by
-// Vectors   GCC vector extensions, so one text serves each instruction set; `Portable` is what the compiler makes
-//           of it for the baseline (SSE2 or NEON), the others are picked at run time.
+// Vectors   GCC vector extensions, so one text serves each instruction set: `Portable` is what the compiler
+//           makes of it for the baseline (SSE2 or NEON), the others are picked at run time.
 // Limits    none: edges are filled with zeros, unusual strides are gathered byte by byte.
 #include "gemm_cpu.h"
 
@@ -19,16 +19,17 @@
 #include <memory>
 #include <new>
 
-// NOTE: at::parallel_for is a template that this file instantiates: without OpenMP here it compiles to a plain
-// loop, silently. So compile with -fopenmp, but do not link with it: the GOMP_ symbols then come from the
-// OpenMP runtime that libtorch_cpu has already loaded, whichever that is. Linking one could bring a second
-// pool of threads beside torch's.
+// NOTE: at::parallel_for is a template that this file instantiates: without OpenMP here it compiles to a
+// plain loop, silently. So compile with -fopenmp, but do not link with it: the GOMP_ symbols then come from
+// the OpenMP runtime that libtorch_cpu has already loaded, whichever that is. Linking one could bring a
+// second pool of threads beside torch's.
 #if AT_PARALLEL_OPENMP && !defined(_OPENMP)
 #error "compile with -fopenmp: torch's thread pool is OpenMP"
 #endif
 
 #define GEMM_INLINE inline __attribute__((always_inline))
-#define GEMM_UNROLL _Pragma("GCC unroll 16")  // arrays of vectors become registers only when their loops are gone
+// Arrays of vectors become registers only when the loops over them are gone.
+#define GEMM_UNROLL _Pragma("GCC unroll 16")
 
 namespace gemm {
 namespace {
@@ -36,7 +37,7 @@ namespace {
 constexpr int64_t kBlockK = 256;  // depth of a packed strip
 constexpr int64_t kBlockM = 96;   // rows of a packed at a time
 static_assert(kBlockK % kScaleBlock == 0, "a scale must not change inside a step of the packing loop");
-constexpr int64_t kSlack = 16;    // floats that pack_strip may write past the end of a buffer
+constexpr int64_t kSlack = 16;  // floats that pack_strip may write past the end of a buffer
 
 // ---- tiling ----
 
@@ -45,15 +46,16 @@ struct Tiling {
   int64_t count_m, count_n;  // number of tiles
 };
 
-constexpr int64_t kTileM = 12, kTileN = 32;  // tiles begin at multiples of these, so no strip lies in two tiles
-constexpr int64_t kMaxTileM = 1024, kMaxTileN = 512;  // 2 MiB of float32 sums
+constexpr int64_t kStepM = 12, kStepN = 32;  // tiles begin at multiples, so no strip lies in two tiles
+constexpr int64_t kMaxTileM = 1024, kMaxTileN = 1024;   // 4 MiB of float32 sums
 constexpr int64_t kMinTileM = kBlockM, kMinTileN = 64;  // smaller tiles would mostly pack
 
-// Starts from the largest tiles and cuts the longer side until there is work for every thread, twice: the
-// second half evens out what the first left uneven.
+// Starts from the largest tiles and cuts the longer side until each thread has work twice (the second time
+// evens out what the first left uneven), and as much as the others.
 constexpr Tiling pick_tiling(int64_t M, int64_t N, int64_t threads) {
   int64_t count_m = ceil_div(M, kMaxTileM), count_n = ceil_div(N, kMaxTileN);
-  while (threads > 1 && count_m * count_n < 2 * threads) {
+  const auto is_even = [&](int64_t tiles) { return tiles % threads == 0 || tiles > 4 * threads; };
+  while (threads > 1 && (count_m * count_n < 2 * threads || !is_even(count_m * count_n))) {
     const int64_t m = ceil_div(M, count_m), n = ceil_div(N, count_n);
     if (m > n && m > kMinTileM) {
       ++count_m;
@@ -65,12 +67,13 @@ constexpr Tiling pick_tiling(int64_t M, int64_t N, int64_t threads) {
       break;
     }
   }
-  const int64_t tile_m = round_up(ceil_div(M, count_m), kTileM), tile_n = round_up(ceil_div(N, count_n), kTileN);
+  const int64_t tile_m = round_up(ceil_div(M, count_m), kStepM);
+  const int64_t tile_n = round_up(ceil_div(N, count_n), kStepN);
   return {tile_m, tile_n, ceil_div(M, tile_m), ceil_div(N, tile_n)};
 }
-static_assert(pick_tiling(1024, 1536, 1).count_n == 3, "one thread takes the largest tiles");
-static_assert(pick_tiling(1024, 1536, 2).count_m == 2 && pick_tiling(1024, 1536, 2).count_n == 3);
-static_assert(pick_tiling(1, 7168, 2).count_m == 1 && pick_tiling(1, 7168, 2).count_n == 14);
+static_assert(pick_tiling(1024, 1536, 1).tile_n == 768, "one thread takes the largest even tiles");
+static_assert(pick_tiling(1024, 1536, 2).tile_m == 516 && pick_tiling(1024, 1536, 2).tile_n == 768);
+static_assert(pick_tiling(1, 7168, 2).tile_m == 12 && pick_tiling(1, 7168, 2).count_n == 8);
 static_assert(pick_tiling(1, 1, 64).count_m * pick_tiling(1, 1, 64).count_n == 1, "an output is never split");
 
 // One task's memory.
@@ -86,7 +89,8 @@ struct Workspace {
   using Buffer = std::unique_ptr<float[], Free>;
   static constexpr std::align_val_t kAlignment{64};
   static Buffer allocate(int64_t count) {
-    return Buffer(static_cast<float*>(::operator new(static_cast<size_t>(count + kSlack) * sizeof(float), kAlignment)));
+    return Buffer(
+        static_cast<float*>(::operator new(static_cast<size_t>(count + kSlack) * sizeof(float), kAlignment)));
   }
 
   Buffer sums, packed_a, packed_b;
@@ -110,8 +114,8 @@ GEMM_INLINE float float_of(uint32_t bits) {
   return value;
 }
 
-// All ones where `condition` holds. NOTE: masks instead of ?:, which the compiler may turn into branches; it does not
-// make vector code of a loop that skips a float operation.
+// All ones where `condition` holds. NOTE: masks instead of ?:, which the compiler may turn into branches; it
+// does not make vector code of a loop that skips a float operation.
 GEMM_INLINE uint32_t mask(bool condition) { return 0 - static_cast<uint32_t>(condition); }
 
 // Decodes one code, exactly. No step makes a float32 denormal, so flush-to-zero modes do not matter.
@@ -119,7 +123,7 @@ template <Fp8 kFormat>
 GEMM_INLINE float decode(uint8_t code) {
   constexpr uint32_t kBias = kFormat == Fp8::kFn ? 7 : 8;
   const auto wide = static_cast<uint32_t>(static_cast<int8_t>(code));  // the sign is now bit 31
-  const uint32_t magnitude = (wide << 20) & 0x07f00000;                // exponent and mantissa, where float32 has them
+  const uint32_t magnitude = (wide << 20) & 0x07f00000;  // exponent and mantissa, where float32 has them
   const uint32_t normal = magnitude + ((127 - kBias) << 23);
   // Exponent 0 means m / 8 * 2^(1 - bias): read it as (1 + m / 8) * 2^(1 - bias), then take the 1 away again.
   const uint32_t subnormal = bits_of(float_of(normal + (1u << 23)) - float_of((128 - kBias) << 23));
@@ -145,8 +149,9 @@ struct Codes {
 
 typedef uint8_t Bytes __attribute__((vector_size(16)));
 
-// Copies 16 codes from each of `count` columns, `stride` bytes apart, to panel[k][kPitch], 0 past `count`. Each round
-// interleaves the first half of the vectors with the second; when all columns are interleaved, that is the transpose.
+// Copies 16 codes from each of `count` columns, `stride` bytes apart, to panel[k][kPitch], 0 past `count`.
+// Each round interleaves the first half of the vectors with the second; when all columns are interleaved,
+// that is the transpose.
 template <int kPitch>
 GEMM_INLINE void transpose_codes(const uint8_t* columns, int64_t stride, int64_t count, uint8_t* panel) {
   Bytes now[kPitch] = {}, next[kPitch];
@@ -156,9 +161,10 @@ GEMM_INLINE void transpose_codes(const uint8_t* columns, int64_t stride, int64_t
   GEMM_UNROLL for (int columns_joined = 1; columns_joined < kPitch; columns_joined *= 2) {
     GEMM_UNROLL for (int i = 0; i < kPitch / 2; ++i) {
       const Bytes first = now[i], second = now[i + kPitch / 2];
-      next[2 * i] = __builtin_shufflevector(first, second, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-      next[2 * i + 1] =
-          __builtin_shufflevector(first, second, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+      next[2 * i] =
+          __builtin_shufflevector(first, second, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+      next[2 * i + 1] = __builtin_shufflevector(first, second, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29,
+                                                14, 30, 15, 31);
     }
     GEMM_UNROLL for (int i = 0; i < kPitch; ++i) now[i] = next[i];
   }
@@ -172,7 +178,9 @@ GEMM_INLINE Codes gather_codes(const Operand& source, int64_t k0, int64_t depth,
   const uint8_t* columns = source.data + k0 * source.stride_k + x0 * source.stride_x;
   int64_t k = 0;
   if (source.stride_k == 1) {
-    for (; k + 16 <= depth; k += 16) transpose_codes<kPitch>(columns + k, source.stride_x, count, panel + k * kPitch);
+    for (; k + 16 <= depth; k += 16) {
+      transpose_codes<kPitch>(columns + k, source.stride_x, count, panel + k * kPitch);
+    }
   }
   for (; k < depth; ++k) {
     for (int64_t x = 0; x < kPitch; ++x) {
@@ -182,16 +190,16 @@ GEMM_INLINE Codes gather_codes(const Operand& source, int64_t k0, int64_t depth,
   return {panel, kPitch};
 }
 
-// Packs strip [k0, k0 + depth) x [x0, x0 + kStrip) of a [K, X] operand: packed[k][x] = value * scale, 0 past X.
-// Rows are done kPitch >= kStrip values at a time, what is too much lands where the next row will be: up to kSlack
-// values past the end of `packed`.
+// Packs strip [k0, k0 + depth) x [x0, x0 + kStrip) of a [K, X] operand: packed[k][x] = value * scale, and 0
+// past X. Rows are done kPitch >= kStrip values at a time; the surplus lands where the next row will be, the
+// last one's up to kSlack values past the end of `packed`.
 template <int kStrip, int kPitch, Fp8 kFormat>
-GEMM_INLINE void pack_strip(const Operand& source, int64_t X, const Scale& scale, int64_t scale_block_x, int64_t k0,
-                            int64_t depth, int64_t x0, float* __restrict packed) {
+GEMM_INLINE void pack_strip(const Operand& source, int64_t X, const Scale& scale, int64_t scale_block_x,
+                            int64_t k0, int64_t depth, int64_t x0, float* __restrict packed) {
   static_assert(kStrip <= kPitch && kPitch <= kStrip + kSlack);
   uint8_t panel[kBlockK * kPitch];
   const int64_t count = std::min<int64_t>(kStrip, X - x0);
-  // Rows of codes can be decoded where they lie, but not the last ones, whose surplus is outside of the matrix.
+  // Rows can be decoded where they lie, but not the last ones, whose surplus would be outside the matrix.
   const Codes codes = source.stride_x == 1 && x0 + kPitch <= X
                           ? Codes{source.data + k0 * source.stride_k + x0, source.stride_k}
                           : gather_codes<kPitch>(source, k0, depth, x0, count, panel);
@@ -201,7 +209,7 @@ GEMM_INLINE void pack_strip(const Operand& source, int64_t X, const Scale& scale
     for (int64_t x = 0; x < count; ++x) factors[x] = row[(x0 + x) / scale_block_x * scale.stride_x];
     const int64_t end = std::min(depth, block + kScaleBlock);
     for (int64_t k = block; k < end; ++k) {
-      __builtin_prefetch(codes.data + k * codes.row_stride + 64);  // of rows that lie far apart, the next strips' part
+      __builtin_prefetch(codes.data + k * codes.row_stride + 64);  // the next strips' part of a far row
       for (int x = 0; x < kPitch; ++x) {
         packed[k * kStrip + x] = decode<kFormat>(codes.data[k * codes.row_stride + x]) * factors[x];
       }
@@ -216,7 +224,8 @@ struct Vector {
   typedef float Type __attribute__((vector_size(kWidth * sizeof(float))));
 };
 
-// sums[r][c] += sum over k of a[k][r] * b[k][c], for the first kUsed rows of strips that are kRows and 2 vectors wide.
+// sums[r][c] += sum over k of a[k][r] * b[k][c], for the first kUsed rows. Strips of a are kRows wide, strips
+// of b two vectors.
 template <int kWidth, int kRows, int kUsed>
 GEMM_INLINE void multiply_strips(int64_t depth, const float* a, const float* b, float* sums, int64_t pitch) {
   typename Vector<kWidth>::Type sum[kUsed][2], left, right;
@@ -238,21 +247,21 @@ GEMM_INLINE void multiply_strips(int64_t depth, const float* a, const float* b, 
   }
 }
 
-// What differs between instruction sets. NOTE: `multiply` is a function of its own, since inlined into the loops around
-// it the compiler keeps their constants in registers that the sums need.
-#define GEMM_PATH(NAME, WIDTH, ROWS, TARGET)                                                                 \
-  struct NAME {                                                                                              \
-    static constexpr int kWidth = WIDTH, kRows = ROWS, kCols = 2 * WIDTH;                                    \
-    static_assert(kBlockM % kRows == 0 && kTileM % kRows == 0 && kTileN % kCols == 0);   \
-    template <int kUsed>                                                                                     \
-    __attribute__((noinline)) TARGET static void multiply(int64_t depth, const float* a, const float* b,     \
-                                                          float* sums, int64_t pitch) {                      \
-      multiply_strips<kWidth, kRows, kUsed>(depth, a, b, sums, pitch);                                       \
-    }                                                                                                        \
-    template <Fp8 kFormat>                                                                                   \
-    TARGET static void run(const Problem& p, const Tile& tile, const Workspace& workspace) {                 \
-      multiply_tile<NAME, kFormat>(p, tile, workspace);                                                      \
-    }                                                                                                        \
+// What differs between instruction sets. NOTE: `multiply` is a function of its own, since inlined into the
+// loops around it the compiler keeps their constants in registers that the sums need.
+#define GEMM_PATH(NAME, WIDTH, ROWS, TARGET)                                                             \
+  struct NAME {                                                                                          \
+    static constexpr int kWidth = WIDTH, kRows = ROWS, kCols = 2 * WIDTH;                                \
+    static_assert(kBlockM % kRows == 0 && kStepM % kRows == 0 && kStepN % kCols == 0);                   \
+    template <int kUsed>                                                                                 \
+    __attribute__((noinline)) TARGET static void multiply(int64_t depth, const float* a, const float* b, \
+                                                          float* sums, int64_t pitch) {                  \
+      multiply_strips<kWidth, kRows, kUsed>(depth, a, b, sums, pitch);                                   \
+    }                                                                                                    \
+    template <Fp8 kFormat>                                                                               \
+    TARGET static void run(const Problem& p, const Tile& tile, const Workspace& workspace) {             \
+      multiply_tile<NAME, kFormat>(p, tile, workspace);                                                  \
+    }                                                                                                    \
   }
 
 // Picks the micro-kernel for `rows` rows, so that M = 1 does not pay for six.
@@ -282,15 +291,15 @@ GEMM_INLINE void multiply_tile(const Problem& p, const Tile& tile, const Workspa
             p.a, p.M, p.a_scale, 1, k0, depth, tile.m0 + m0 + m, packed_a + m * kBlockK);
       }
       for (int64_t n = 0; n < cols; n += Path::kCols) {
-        // The first block of rows packs b just before it uses it; if it is the only one, always in the same place.
+        // The first block of rows packs b just before its use; if it is the only one, in one place.
         float* const strip = packed_b + (rows > kBlockM ? n * kBlockK : 0);
         if (m0 == 0) {
-          pack_strip<Path::kCols, Path::kCols, kFormat>(p.b, p.N, p.b_scale, kScaleBlock, k0, depth, tile.n0 + n,
-                                                        strip);
+          pack_strip<Path::kCols, Path::kCols, kFormat>(p.b, p.N, p.b_scale, kScaleBlock, k0, depth,
+                                                        tile.n0 + n, strip);
         }
         for (int64_t m = 0; m < block_rows; m += Path::kRows) {
-          multiply_rows<Path>(block_rows - m, depth, packed_a + m * kBlockK, strip, sums + (m0 + m) * pitch + n,
-                              pitch);
+          multiply_rows<Path>(block_rows - m, depth, packed_a + m * kBlockK, strip,
+                              sums + (m0 + m) * pitch + n, pitch);
         }
       }
     }
@@ -314,7 +323,8 @@ using Run = void (*)(const Problem&, const Tile&, const Workspace&);
 template <Fp8 kFormat>
 Run pick_path() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl")) {
     return Avx512::run<kFormat>;
   }
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Avx2::run<kFormat>;
@@ -336,7 +346,7 @@ void launch_cpu(const Problem& problem) {
     for (int64_t i = next++; i < tiles; i = next++) {
       const int64_t m0 = i % tiling.count_m * tiling.tile_m, n0 = i / tiling.count_m * tiling.tile_n;
       run(problem, {m0, std::min(problem.M, m0 + tiling.tile_m), n0, std::min(problem.N, n0 + tiling.tile_n)},
-               workspace);
+          workspace);
     }
   });
 }

@@ -1,15 +1,18 @@
-// FP8 block-scaled GEMM, gfx942 (MI300X, wave64).   out[m,n] = sum_k a[k,m] sa[k/128,m] * b[k,n] sb[k/128,n/128]
+// FP8 block-scaled GEMM, gfx942 (MI300X, wave64).
+//   out[m,n] = sum over k of a[k,m] sa[k/128,m] * b[k,n] sb[k/128,n/128]
 //
-// Work      one workgroup = one 128 x 128 tile of out, all of K; 8 waves as 2 x 4, each 64 x 32 = 4 x 2 fragments.
-//           For a step of 128 k: waves 0-3 fetch a, waves 4-7 fetch b, while all multiply the step before it.
-// Memory    LDS: two tiles of 128 rows (m or n) x 128 k, and 128 scales: 35,328 of 65,536 B. Single buffer; the next
-//           step waits in registers (64 B a thread). A row takes 136 B: 16 rows then start in 16 different pairs of banks.
+// Work      one workgroup = one 128 x 128 tile of out, all of K; 8 waves as 2 x 4, each 64 x 32 = 4 x 2
+//           fragments. For a step of 128 k: waves 0-3 fetch a, waves 4-7 fetch b, while all multiply the step
+//           before it.
+// Memory    LDS: two tiles of 128 rows (m or n) x 128 k, and 128 scales: 35,328 of 65,536 B. Single buffer:
+//           the next step waits in registers (64 B a thread). A row takes 136 B, so that 16 rows begin in 16
+//           different pairs of banks.
 // Fragment  v_mfma_f32_16x16x32_fp8_fp8, lane l of 64, byte j of 8, accumulator v of 4:
 //             A: row l % 16, k = 8 * (l / 16) + j      B: col l % 16, the same k
 //             D: row 4 * (l / 16) + v, col l % 16      (AMD matrix instruction calculator, cdna3)
 // Scaling   products of one step are summed apart, then added to the tile's float32 sums times sa[m] * sb.
-// Limits    none: edges are filled with zeros and masked. Runs of 16 codes along K, M or N that are contiguous, aligned
-//           and whole are fetched at once, all others byte by byte.
+// Limits    none: edges are filled with zeros and masked. 16 codes along K, M or N are fetched at once if
+//           contiguous, aligned and inside the matrix; all others byte by byte.
 #include <hip/hip_runtime.h>
 
 #include "gemm_gfx942.h"
@@ -21,26 +24,26 @@
 namespace gemm {
 namespace {
 
-constexpr int kTile = 128;   // rows and columns of out, per workgroup
+constexpr int kTile = 128;    // rows and columns of out, per workgroup
 constexpr int kBlockK = 128;  // k per step
 constexpr int kWave = 64, kWaves = 8, kThreads = kWave * kWaves;
-constexpr int kWavesN = 4;                                              // waves side by side
+constexpr int kWavesN = 4;                                                    // waves side by side
 constexpr int kWaveM = kTile / (kWaves / kWavesN), kWaveN = kTile / kWavesN;  // one wave's part of the tile
-constexpr int kFragment = 16, kFragmentK = 32;                          // rows = columns, and k, of one instruction
+constexpr int kFragment = 16, kFragmentK = 32;  // rows = columns, and k, of one instruction
 constexpr int kFragmentsM = kWaveM / kFragment, kFragmentsN = kWaveN / kFragment;
-constexpr int kChunk = 16;                                // codes fetched at once
-constexpr int kChunks = 4;                                // chunks per thread and step
-constexpr int kRowBytes = kBlockK + 8;                    // of a tile in LDS
+constexpr int kChunk = 16;              // codes fetched at once
+constexpr int kChunks = 4;              // chunks per thread and step
+constexpr int kRowBytes = kBlockK + 8;  // of a tile in LDS
 constexpr int kTileBytes = kTile * kRowBytes;
 constexpr int kLdsBytes = 2 * kTileBytes + kTile * 4, kLdsLimit = 64 * 1024;
-constexpr int64_t kMaxGridM = 1 << 22, kMaxGridN = 65535;  // of one launch: HIP wants fewer than 2^32 threads a side
+constexpr int64_t kMaxGridM = 1 << 22, kMaxGridN = 65535;  // of one launch
 
 static_assert(kBlockK == kScaleBlock, "one scale per step, so one promotion per step");
 static_assert(kTile == kScaleBlock, "a tile has one b_scale");
 static_assert(kLdsBytes <= kLdsLimit, "both tiles and the scales must fit in LDS");
 static_assert(kTile * kBlockK == kThreads / 2 * kChunks * kChunk, "half the threads fetch a whole tile");
 static_assert(kRowBytes % 8 == 0, "fragments are read 8 bytes at a time");
-static_assert(kMaxGridM * kThreads < int64_t{1} << 32);
+static_assert(kMaxGridM * kThreads < int64_t{1} << 32, "HIP wants fewer than 2^32 threads along x");
 
 typedef float Float4 __attribute__((vector_size(16)));
 typedef uint32_t Word4 __attribute__((vector_size(16)));
@@ -51,7 +54,7 @@ struct Lds {
 };
 static_assert(sizeof(Lds) == kLdsBytes);
 
-// What one thread fetches: part of a [K, X] operand, from the tile of rows (values of x) that begins at `row0`.
+// What one thread fetches from: a [K, X] operand, seen from the tile of rows (values of x) at `row0`.
 struct Source {
   const uint8_t* data;  // element [0, row0]
   int64_t stride_k, stride_row;
@@ -60,12 +63,13 @@ struct Source {
 };
 
 __device__ Source source_of(const Operand& operand, int64_t K, int64_t X, int64_t row0) {
-  return {operand.data + row0 * operand.stride_x, operand.stride_k, operand.stride_x, K, X - row0,
-          operand.stride_x != 1 || operand.stride_k == 1};
+  const bool runs_along_k = operand.stride_x != 1 || operand.stride_k == 1;
+  const uint8_t* data = operand.data + row0 * operand.stride_x;
+  return {data, operand.stride_k, operand.stride_x, K, X - row0, runs_along_k};
 }
 
-// 4 chunks of 16 codes. A chunk along k: 16 k of one row. A chunk along rows: 16 rows of one k; the thread's four then
-// are four k in a row, so that they can be turned in registers into 16 rows of 4 bytes.
+// 4 chunks of 16 codes. A chunk along k: 16 k of one row. A chunk along rows: 16 rows of one k; the thread's
+// four then are four k in a row, so that they can be turned in registers into 16 rows of 4 bytes.
 struct Stage {
   Word4 chunk[kChunks];
 };
@@ -126,7 +130,8 @@ __device__ void store(const Stage& stage, uint8_t* tile, int thread, bool runs_a
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) {
       const Place place = place_of(thread, c, true);
-      auto* to = reinterpret_cast<uint64_t*>(tile + place.row * kRowBytes + place.k);  // rows are 8-byte aligned only
+      // Two halves, since rows of a tile are aligned to 8 bytes only.
+      auto* to = reinterpret_cast<uint64_t*>(tile + place.row * kRowBytes + place.k);
       to[0] = stage.chunk[c][0] | static_cast<uint64_t>(stage.chunk[c][1]) << 32;
       to[1] = stage.chunk[c][2] | static_cast<uint64_t>(stage.chunk[c][3]) << 32;
     }
@@ -214,7 +219,8 @@ __device__ void write_sums(const Problem& p, const Sums& sums, int64_t m0, int64
 __global__ void __launch_bounds__(kThreads) multiply(Problem p, int64_t first_m, int64_t first_n) {
   __shared__ Lds lds;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kWave;
-  const int wave = __builtin_amdgcn_readfirstlane(thread / kWave);  // in a scalar register, with all that follows from it
+  // In a scalar register, and so is all that follows from it.
+  const int wave = __builtin_amdgcn_readfirstlane(thread / kWave);
   const int64_t m0 = first_m + int64_t{blockIdx.x} * kTile, n0 = first_n + int64_t{blockIdx.y} * kTile;
   const int row = wave / kWavesN * kWaveM, col = wave % kWavesN * kWaveN;
 

@@ -1,9 +1,11 @@
 // The operator: checks what it was given, then gets out of the way.
 //
-// Nothing of the Python wrapper is trusted: whatever tensors reach the operator, either the launcher gets a Problem
-// whose every element lies inside its tensor's storage, or the caller gets an error.
+// Nothing of the Python wrapper is trusted: whatever tensors reach the operator, either the launcher gets a
+// Problem whose every element lies inside its tensor's storage, or the caller gets an error.
 //
-// These three headers instead of <torch/all.h>: a quarter of the compile time.
+// The few headers below instead of <torch/all.h>: a quarter of the compile time.
+#include "torch_binding.h"
+
 #include <ATen/core/Tensor.h>
 #include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
@@ -11,7 +13,6 @@
 #include <string>
 
 #include "registration.h"
-#include "torch_binding.h"
 
 #if defined(CPU_KERNEL)
 #include "gemm_cpu.h"
@@ -50,7 +51,8 @@ bool has_shape(const Tensor& tensor, int64_t rows, int64_t cols) {
 }
 
 void check_matrix(const Tensor& tensor, const char* name, const char* dims, c10::Device device) {
-  TORCH_CHECK_VALUE(tensor.device() == device, name, " is on ", tensor.device(), ", want ", device, " like a");
+  TORCH_CHECK_VALUE(tensor.device() == device, name, " is on ", tensor.device(), ", want ", device,
+                    " like a");
   TORCH_CHECK_VALUE(tensor.dim() == 2, name, " is ", list(tensor.sizes()), ", want two dimensions, ", dims);
 }
 
@@ -58,13 +60,12 @@ void check_formats(const Tensor& a, const Tensor& b) {
 #if defined(CPU_KERNEL)
   const bool is_fp8 = a.scalar_type() == c10::ScalarType::Float8_e4m3fn ||
                       a.scalar_type() == c10::ScalarType::Float8_e4m3fnuz;
-  TORCH_CHECK_TYPE(is_fp8, "a is ", dtype_name(a.scalar_type()),
-                   ", want float8_e4m3fn or float8_e4m3fnuz");
+  TORCH_CHECK_TYPE(is_fp8, "a is ", dtype_name(a.scalar_type()), ", want float8_e4m3fn or float8_e4m3fnuz");
 #else
   constexpr auto kFormat = gemm::kGfx942Format == gemm::Fp8::kFnuz ? c10::ScalarType::Float8_e4m3fnuz
-                                                                    : c10::ScalarType::Float8_e4m3fn;
-  TORCH_CHECK_TYPE(a.scalar_type() == kFormat, "a is ", dtype_name(a.scalar_type()), ", want ", dtype_name(kFormat),
-                   ", the FP8 format of gfx942");
+                                                                   : c10::ScalarType::Float8_e4m3fn;
+  TORCH_CHECK_TYPE(a.scalar_type() == kFormat, "a is ", dtype_name(a.scalar_type()), ", want ",
+                   dtype_name(kFormat), ", the FP8 format of gfx942");
 #endif
   constexpr bool kTakesBoth = kDevice == c10::DeviceType::CPU;
   TORCH_CHECK_TYPE(b.scalar_type() == a.scalar_type(), "b is ", dtype_name(b.scalar_type()), ", want ",
@@ -86,10 +87,11 @@ void check_operand_shapes(const Tensor& a, const Tensor& b) {
 }
 
 void check_scale(const Tensor& scale, const char* name, const char* formula, int64_t rows, int64_t cols) {
-  TORCH_CHECK_TYPE(scale.scalar_type() == c10::ScalarType::Float, name, " is ", dtype_name(scale.scalar_type()),
-                   ", want float32");
-  TORCH_CHECK_VALUE(has_shape(scale, rows, cols), name, " is ", list(scale.sizes()), ", want ", list({rows, cols}),
-                    " = ", formula, has_shape(scale, cols, rows) ? ": pass " + std::string(name) + ".t()" : "");
+  TORCH_CHECK_TYPE(scale.scalar_type() == c10::ScalarType::Float, name, " is ",
+                   dtype_name(scale.scalar_type()), ", want float32");
+  TORCH_CHECK_VALUE(has_shape(scale, rows, cols), name, " is ", list(scale.sizes()), ", want ",
+                    list({rows, cols}), " = ", formula,
+                    has_shape(scale, cols, rows) ? ": pass " + std::string(name) + ".t()" : "");
 }
 
 // Rows must be contiguous; they may be further apart than N, so that out can be a slice of columns.
@@ -116,7 +118,9 @@ gemm::Operand operand(const Tensor& tensor) {
   return {static_cast<const uint8_t*>(tensor.const_data_ptr()), tensor.stride(0), tensor.stride(1)};
 }
 
-gemm::Scale scale(const Tensor& tensor) { return {tensor.const_data_ptr<float>(), tensor.stride(0), tensor.stride(1)}; }
+gemm::Scale scale(const Tensor& tensor) {
+  return {tensor.const_data_ptr<float>(), tensor.stride(0), tensor.stride(1)};
+}
 
 gemm::Problem check_problem(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& a_scale,
                             const Tensor& b_scale) {
@@ -129,7 +133,8 @@ gemm::Problem check_problem(const Tensor& out, const Tensor& a, const Tensor& b,
   check_formats(a, b);
   check_operand_shapes(a, b);
   const int64_t M = a.size(1), N = b.size(1), K = a.size(0);
-  const int64_t blocks_k = gemm::ceil_div(K, gemm::kScaleBlock), blocks_n = gemm::ceil_div(N, gemm::kScaleBlock);
+  const int64_t blocks_k = gemm::ceil_div(K, gemm::kScaleBlock);
+  const int64_t blocks_n = gemm::ceil_div(N, gemm::kScaleBlock);
   check_scale(a_scale, "a_scale", "[ceil(K / 128), M]", blocks_k, M);
   check_scale(b_scale, "b_scale", "[ceil(K / 128), ceil(N / 128)]", blocks_k, blocks_n);
   check_out(out, M, N);
@@ -140,10 +145,18 @@ gemm::Problem check_problem(const Tensor& out, const Tensor& a, const Tensor& b,
     check_memory(tensor, name);
   }
   check_memory(out, "out");
-  const auto format =
-      a.scalar_type() == c10::ScalarType::Float8_e4m3fnuz ? gemm::Fp8::kFnuz : gemm::Fp8::kFn;
-  return {M, N, K, format, operand(a), operand(b), scale(a_scale), scale(b_scale),
-          static_cast<uint16_t*>(out.mutable_data_ptr()), out.stride(0)};
+  gemm::Problem problem{};
+  problem.M = M;
+  problem.N = N;
+  problem.K = K;
+  problem.format = a.scalar_type() == c10::ScalarType::Float8_e4m3fnuz ? gemm::Fp8::kFnuz : gemm::Fp8::kFn;
+  problem.a = operand(a);
+  problem.b = operand(b);
+  problem.a_scale = scale(a_scale);
+  problem.b_scale = scale(b_scale);
+  problem.out = static_cast<uint16_t*>(out.mutable_data_ptr());
+  problem.out_stride = out.stride(0);
+  return problem;
 }
 
 void launch(const gemm::Problem& problem, [[maybe_unused]] c10::Device device) {
