@@ -84,7 +84,8 @@ class Demo:
         process = subprocess.Popen(
             command, env={**os.environ, **env}, cwd=ROOT, stdout=subprocess.PIPE, text=True
         )
-        with process, Live(table, console=self.console, vertical_overflow="visible"):
+        console = self.console
+        with process, Live(table, console=console, vertical_overflow="visible", transient=True):
             assert process.stdout is not None
             for line in process.stdout:
                 row = json.loads(line)
@@ -96,6 +97,7 @@ class Demo:
                     self.results["first_numbers_s"] = time.monotonic() - self.start
                 rows.append(row)
                 add_shape(table, row)
+        console.print(table)
         self.results["shapes"] = rows
         if process.returncode or len(rows) != len(SHAPES):
             raise DemoError(f"the shapes did not all pass (exit status {process.returncode})")
@@ -121,9 +123,9 @@ class Demo:
         """Run the README's snippet, as written, and compare what it prints."""
         self.step("the README's snippet, as written")
         text = (ROOT / "README.md").read_text(encoding="utf-8")
-        found = re.search(r"```python\n(.*?)```\s*```text\n(.*?)```", text, re.DOTALL)
+        found = re.search(r"```python\n(.*?)^# (.*?)\n```", text, re.DOTALL | re.MULTILINE)
         if found is None:
-            raise DemoError("the README has no snippet with its output")
+            raise DemoError("the README has no snippet that ends in its output")
         script = self.work / "snippet.py"
         script.write_text(found[1], encoding="utf-8")
         done = subprocess.run(
@@ -134,8 +136,8 @@ class Demo:
             text=True,
             check=False,
         )
-        self.console.print(done.stdout.rstrip(), highlight=False)
-        if done.returncode or done.stdout != found[2]:
+        self.console.print(f"  {done.stdout.rstrip()}", highlight=False)
+        if done.returncode or done.stdout != f"{found[2]}\n":
             raise DemoError(f"the snippet printed something else; the README says:\n{found[2]}")
 
 
