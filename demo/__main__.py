@@ -19,7 +19,7 @@ from rich.live import Live
 
 from demo.hub import RunningHub, serve
 from demo.report import add_shape, device_table, fp8_mfma, shape_table, speed_ratio, spill_count
-from demo.shapes import SHAPES
+from demo.shapes import FORMATS, LAYOUTS, SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,18 +67,22 @@ class Demo:
         """Build the flagship for the CPU of this machine and, cross-compiled, for gfx942."""
         ignore = shutil.ignore_patterns("build", "__pycache__", ".pytest_cache")
         shutil.copytree(ROOT / "examples" / "gemm", self.source, ignore=ignore)
-        for backend in ("cpu", "rocm"):
-            self.step(f"build examples/gemm for {backend}")
+        for backend, how in (
+            ("cpu", "against the installed PyTorch"),
+            ("rocm", "gfx942, cross-compiled where there is no ROCm SDK"),
+        ):
+            self.step(f"build examples/gemm for {backend}: {how}")
             self.command("kernelmill.builder", "build", str(self.source), "--backend", backend)
 
     def publish(self, env: Mapping[str, str]) -> None:
         """Upload the card to ``main`` and the builds to ``v1``."""
-        self.step(f"upload to {REPOSITORY}")
+        self.step(f"upload to {REPOSITORY} on the Hub: card to main, builds to v1")
         self.command("kernelmill.builder", "upload", str(self.source), env=env)
 
     def check_shapes(self, env: Mapping[str, str]) -> None:
         """Load by name in a new process and judge every shape there."""
-        self.step(f'get_kernel("{REPOSITORY}") in a new process, {len(SHAPES)} shapes')
+        cases = len(SHAPES) * len(LAYOUTS) * len(FORMATS)
+        self.step(f'get_kernel("{REPOSITORY}") in a new process: {cases} cases against float64')
         command = [sys.executable, "-m", "demo.conform", REPOSITORY]
         table, rows = shape_table(), []
         process = subprocess.Popen(
@@ -97,6 +101,8 @@ class Demo:
                     self.results["first_numbers_s"] = time.monotonic() - self.start
                 rows.append(row)
                 add_shape(table, row)
+                if not console.is_terminal:
+                    console.print(f"  {row['shape']}: {'ok' if row['ok'] else 'WRONG'}")
         console.print(table)
         self.results["shapes"] = rows
         if process.returncode or len(rows) != len(SHAPES):
