@@ -84,7 +84,8 @@ class Demo:
         cases = len(SHAPES) * len(LAYOUTS) * len(FORMATS)
         self.step(f'get_kernel("{REPOSITORY}") in a new process: {cases} cases against float64')
         command = [sys.executable, "-m", "demo.conform", REPOSITORY]
-        table, rows = shape_table(), []
+        table = shape_table()
+        rows: list[dict[str, Any]] = []
         process = subprocess.Popen(
             command, env={**os.environ, **env}, cwd=ROOT, stdout=subprocess.PIPE, text=True
         )
