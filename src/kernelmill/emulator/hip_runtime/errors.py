@@ -1,0 +1,9 @@
+"""What can be wrong with the stand-in for the HIP runtime."""
+
+from __future__ import annotations
+
+from kernelmill.spec.errors import HostError
+
+
+class CompileError(HostError, ImportError):
+    """A native part of the emulator cannot be compiled here."""
