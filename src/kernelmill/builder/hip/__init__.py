@@ -3,14 +3,13 @@
 How a build uses it::
 
     trials = probe.probe_hip_compilers(environ=os.environ, package_folders=sys.path)
-    chosen = toolchain.require(trials)                  # or choose(trials) and print the trials
-    faults = chosen.check_archs(("gfx942",), where="build.toml:12 kernel.gemm.rocm-archs")
+    chosen = toolchain.require(trials, ("gfx942",), where="build.toml:12 kernel.gemm.rocm-archs")
     files = project.recipe_files()                      # path -> text, into the generated project
     variables = chosen.cmake_variables(rocm=(7, 1), python=sys.executable)
 
 ``chosen`` is a ``HipToolchain``: ``kind`` (``rocm``, ``clang``, ``zig``), ``command``,
-``version_text``, ``rocm_root`` (``None`` when cross-compiling), ``archs``, ``is_cross``. The files and
-variables are for cross-compilation; with a ROCm SDK, CMake's own HIP language does it.
+``version_text``, ``rocm_root`` (``None`` when cross-compiling), ``archs``, ``is_cross``. Files and
+variables are for cross-compilation; with a ROCm SDK, CMake's own HIP language does the work.
 
 The generated project then does by plain CMake, with no part of kernelmill installed::
 

@@ -130,7 +130,7 @@ def order_places(surroundings: Surroundings) -> tuple[Place, ...]:
     """
     variable, root = surroundings.rocm_variable or (" or ".join(ROCM_VARIABLES), None)
     hipcc = surroundings.hipcc
-    opt: Sequence[str | None] = sorted(surroundings.opt_folders, key=_opt_rank) or [None]
+    opt: Sequence[str | None] = (*sorted(surroundings.opt_folders, key=_opt_rank),) or [None]
     clangs: Sequence[str | None] = surroundings.clangs or [None]
     return (
         _place("ROCm SDK from pip", "rocm", surroundings.pip_sdk),
@@ -153,21 +153,32 @@ def _opt_rank(folder: str) -> tuple[bool, tuple[int, ...], str]:
     return bool(dash), numbers, folder
 
 
-def choose(trials: Sequence[Trial]) -> HipToolchain | None:
-    """Return the first toolchain that works."""
-    return next((trial.toolchain for trial in trials if trial.toolchain), None)
+def choose(trials: Sequence[Trial], archs: Sequence[str] = ()) -> HipToolchain | None:
+    """Return the first toolchain that can target ``archs``; if none can, the first that works."""
+    working = [trial.toolchain for trial in trials if trial.toolchain]
+    fitting = [toolchain for toolchain in working if not toolchain.check_archs(archs)]
+    return next(iter(fitting or working), None)
 
 
-def require(trials: Sequence[Trial]) -> HipToolchain:
-    """Return the first toolchain that works.
+def require(trials: Sequence[Trial], archs: Sequence[str] = (), *, where: str = "") -> HipToolchain:
+    """Return the first toolchain that can target ``archs``.
+
+    Args:
+        trials: from ``probe``.
+        archs: as written in ``build.toml``.
+        where: where they are written.
 
     Raises:
-        HipToolchainError: none does; the text lists what was tried.
+        HipToolchainError: nothing works; the text lists what was tried.
+        UnsupportedArchError: no compiler that works can target one of ``archs``.
     """
-    if chosen := choose(trials):
-        return chosen
-    tried = "".join(f"\n    {trial}" for trial in trials)
-    raise HipToolchainError(
-        f"no compiler for AMD GPUs; tried:{tried}",
-        hint="pip install 'kernelmill[builder]' (brings ziglang), or install a ROCm SDK",
-    )
+    chosen = choose(trials, archs)
+    if chosen is None:
+        tried = "".join(f"\n    {trial}" for trial in trials)
+        raise HipToolchainError(
+            f"no compiler for AMD GPUs; tried:{tried}",
+            hint="pip install 'kernelmill[builder]' (brings ziglang), or install a ROCm SDK",
+        )
+    for fault in chosen.check_archs(archs, where=where):
+        raise fault
+    return chosen
