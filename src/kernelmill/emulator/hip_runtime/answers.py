@@ -99,7 +99,7 @@ class Answers:
 
     def allocate(self, size_bytes: int, address: Any) -> HipError:
         """Give out device memory."""
-        address[0] = self._session().memory.allocate(size_bytes, label="hipMalloc")
+        address[0] = self._session().allocate(size_bytes)
         return HipError.SUCCESS
 
     def release(self, address: int) -> HipError:

@@ -83,7 +83,8 @@ class HipRuntime:
                 _thread.interrupt_main()  # raised again as soon as Python is back in control
                 error, text = HipError.LAUNCH_FAILURE, f"{name}: interrupted"
             except Exception as exception:  # noqa: BLE001 - C is the border; the session has it
-                error, text = hip_error(exception), str(exception)
+                notes = getattr(exception, "__notes__", ())
+                error, text = hip_error(exception), "\n  ".join([str(exception), *notes])
             self._main.emulator_report(error, text.encode())
             return error
 

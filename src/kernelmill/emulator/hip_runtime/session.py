@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kernelmill.emulator.errors import LaunchError
 from kernelmill.emulator.hip_runtime.images import load_image
-from kernelmill.emulator.launch import Dispatch
+from kernelmill.emulator.launch import Dispatch, load
 from kernelmill.emulator.memory import Memory
 
 if TYPE_CHECKING:
@@ -30,10 +30,6 @@ class Report(Protocol):
     @property
     def instructions(self) -> int:
         """Wave instructions executed."""
-
-    @property
-    def findings(self) -> Sequence[object]:
-        """What the sanitizer found."""
 
 
 class Executor(Protocol):
@@ -96,6 +92,21 @@ class Session:
             raise LaunchError(f"no kernel {name!r} in the module; it has {', '.join(kernels)}")
         return kernels[name]
 
+    def variable(self, module: int, name: str) -> tuple[int, int]:
+        """Return address and size in bytes of a device variable.
+
+        Raises:
+            LaunchError: there is none of this name.
+        """
+        self.sync_memory()
+        return load(self._code[module], self.memory).symbol(name)
+
+    def allocate(self, size_bytes: int) -> int:
+        """Return the address of new device memory."""
+        # First: the memory may be where torch just freed some.
+        self.sync_memory()
+        return self.memory.allocate(size_bytes, label="hipMalloc")
+
     def sync_memory(self) -> None:
         """Take over what others allocated and freed."""
         for changes in self.memory_sources:
@@ -117,6 +128,9 @@ class Session:
             try:
                 report = self.execute(dispatch, self.memory, sanitize=self.sanitize)
             except Exception as error:
+                error.add_note(
+                    f"in kernel {dispatch.kernel}, grid {dispatch.grid}, block {dispatch.block}"
+                )
                 self.failures.append(error)
                 self._log(dispatch, started, error=f"{type(error).__name__}: {error}")
                 raise
@@ -124,7 +138,8 @@ class Session:
                 dispatch,
                 started,
                 instructions=report.instructions,
-                findings=tuple(map(str, report.findings)),
+                # Only a sanitizing executor has any.
+                findings=tuple(map(str, getattr(report, "findings", ()))),
             )
 
     def _log(
