@@ -33,9 +33,7 @@ NAME: Final = "kernelmill.emulator.pytest_plugin"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
     group = parser.getgroup("kernelmill emulator")
-    group.addoption(
-        "--emulator-sanitize", action="store_true", help="look for faults in kernels"
-    )
+    group.addoption("--emulator-sanitize", action="store_true", help="look for faults in kernels")
     group.addoption(
         "--emulator-report", type=Path, metavar="FILE", help="write every launch to FILE, as JSON"
     )

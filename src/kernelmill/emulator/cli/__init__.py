@@ -17,6 +17,4 @@ COMMANDS: Final = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``kernel-emulator`` and return its exit status."""
-    return run_console(
-        "kernel-emulator", "Run AMD kernels without an AMD GPU.", COMMANDS, argv
-    )
+    return run_console("kernel-emulator", "Run AMD kernels without an AMD GPU.", COMMANDS, argv)

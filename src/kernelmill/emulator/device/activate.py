@@ -69,6 +69,4 @@ def make_session(settings: Settings) -> Session:
     from kernelmill.emulator.hip_runtime.session import Session
     from kernelmill.emulator.launch import run_dispatch
 
-    return Session(
-        execute=run_dispatch, sanitize=settings.sanitize, log_folder=settings.log_folder
-    )
+    return Session(execute=run_dispatch, sanitize=settings.sanitize, log_folder=settings.log_folder)

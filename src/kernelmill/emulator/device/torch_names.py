@@ -171,9 +171,7 @@ def _stream(device: int) -> tuple[int, int, int]:
 
 
 def _set_stream(*, stream_id: int, device_index: int, device_type: int) -> None:
-    stream = torch.Stream(
-        stream_id=stream_id, device_index=device_index, device_type=device_type
-    )
+    stream = torch.Stream(stream_id=stream_id, device_index=device_index, device_type=device_type)
     torch._C._accelerator_setStream(stream)
 
 

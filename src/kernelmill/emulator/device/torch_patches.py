@@ -8,6 +8,7 @@ import torch
 
 from kernelmill.emulator.device.torch_names import device_properties
 
+
 def apply(*, uses_inductor: bool) -> None:
     """Make all changes.
 
@@ -16,9 +17,7 @@ def apply(*, uses_inductor: bool) -> None:
     """
     # A GPU build's C++ sets these two when it starts.
     vars(torch.cuda)["_get_device_properties"] = device_properties
-    vars(torch.cuda)["default_generators"] = (
-        torch.ops.kernelmill_emulator.default_generator(),
-    )
+    vars(torch.cuda)["default_generators"] = (torch.ops.kernelmill_emulator.default_generator(),)
     _replace(torch.UntypedStorage, "__new__", _new_storage)
     if not uses_inductor:
         _replace(torch._TorchCompileInductorWrapper, "__call__", _compile_without_inductor)

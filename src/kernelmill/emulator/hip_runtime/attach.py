@@ -43,7 +43,9 @@ class HipRuntime:
         self._main.emulator_state.restype = c_void_p
         for lib in self._libs[:-1]:
             lib.emulator_share(c_void_p(self._main.emulator_state()))
-        self._callbacks = Emulator(**{name: kind(self._answer(name)) for name, kind in CALLBACKS.items()})
+        self._callbacks = Emulator(
+            **{name: kind(self._answer(name)) for name, kind in CALLBACKS.items()}
+        )
         self._main.emulator_attach(ctypes.byref(self._callbacks))
 
     @property

@@ -65,9 +65,7 @@ def find_c_compiler(path: str) -> tuple[str, ...]:
     spec = importlib.util.find_spec("ziglang")
     for folder in (spec and spec.submodule_search_locations) or ():
         return (str(Path(folder) / "zig"), "cc")
-    raise CompileError(
-        "no C compiler on PATH", hint="apt-get install gcc, or pip install ziglang"
-    )
+    raise CompileError("no C compiler on PATH", hint="apt-get install gcc, or pip install ziglang")
 
 
 def find_cxx_compiler(path: str) -> tuple[str, ...]:

@@ -75,7 +75,9 @@ def render_properties_header(rocm_major: int) -> str:
 def runtime_recipe(rocm_major: int, compiler: tuple[str, ...]) -> Recipe:
     """Return how ``libamdhip64.so.N`` is made."""
     native = sorted(files(PACKAGE).joinpath("native").iterdir(), key=lambda item: item.name)
-    sources = {item.name: item.read_text("utf-8") for item in native if item.name[-2:] in (".c", ".h")}
+    sources = {
+        item.name: item.read_text("utf-8") for item in native if item.name[-2:] in (".c", ".h")
+    }
     sources |= {
         "unsupported.c": render_unsupported(),
         "device_properties.h": render_properties_header(rocm_major),

@@ -17,8 +17,9 @@ namespace {
 using emulated::kDevice;
 
 at::Tensor empty(c10::IntArrayRef size, std::optional<at::ScalarType> dtype,
-                 std::optional<at::Layout>, std::optional<at::Device>, std::optional<bool>,
+                 std::optional<at::Layout>, std::optional<at::Device> device, std::optional<bool>,
                  std::optional<at::MemoryFormat> format) {
+  emulated::check_device(device.value_or(kDevice));
   return at::detail::empty_generic(size, &emulated::device_allocator(),
                                    c10::DispatchKeySet(c10::DispatchKey::CUDA),
                                    at::dtype_or_default(dtype), format);
@@ -26,7 +27,8 @@ at::Tensor empty(c10::IntArrayRef size, std::optional<at::ScalarType> dtype,
 
 at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride,
                          std::optional<at::ScalarType> dtype, std::optional<at::Layout>,
-                         std::optional<at::Device>, std::optional<bool>) {
+                         std::optional<at::Device> device, std::optional<bool>) {
+  emulated::check_device(device.value_or(kDevice));
   return at::detail::empty_strided_generic(size, stride, &emulated::device_allocator(),
                                            c10::DispatchKeySet(c10::DispatchKey::CUDA),
                                            at::dtype_or_default(dtype));

@@ -72,7 +72,10 @@ class Call {
       return storage.device().is_cuda() ? to_host(storage) : storage;
     }
     if (value.isDevice() && value.toDevice().is_cuda()) return c10::Device(c10::DeviceType::CPU);
-    if (value.isGenerator()) return cpu_generator(value.toGenerator());
+    if (value.isGenerator()) {
+      has_generator_ = true;
+      return cpu_generator(value.toGenerator());
+    }
     if (value.isNone() && is_optional_generator(argument)) return cpu_generator(default_generator());
     return value;
   }
@@ -138,6 +141,9 @@ class Call {
 
   // A GPU kernel cannot read host memory: the operators that may mix do the copy themselves.
   void check_mixture() const {
+    // A generator of the device alone brings an operator on CPU tensors here.
+    TORCH_CHECK(!has_generator_ || !pairs_.empty() || cpu_inputs_.empty(),
+                "Expected a 'cpu' device type for generator but found 'cuda'");
     if (pairs_.empty() || !other_.defined()) return;
     for (const std::string_view start :
          {"copy_", "index", "_index", "_foreach_copy_", "_copy_from", "_ctc_loss",
@@ -201,6 +207,7 @@ class Call {
   std::vector<Pair> pairs_;
   std::vector<std::pair<c10::Storage, c10::Storage>> storages_;  // of the host, of the device
   std::vector<at::Tensor> cpu_inputs_;
+  bool has_generator_ = false;
   at::Tensor other_;  // a CPU tensor with dimensions among the arguments
 };
 
