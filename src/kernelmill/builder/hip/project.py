@@ -1,0 +1,49 @@
+"""The files a generated project carries, so that plain CMake can cross-compile its HIP code."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+from kernelmill.builder.hip.stub import (
+    read_stub_symbols,
+    render_stub_source,
+    render_version_script,
+)
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+FOLDER: Final = "cmake"
+"""Where in the generated project all of it is."""
+
+
+def recipe_files() -> dict[str, str]:
+    """Return path in the project -> content. The same on every machine."""
+    package = files("kernelmill.builder.hip")
+    recipe = _texts(package.joinpath("recipe"), FOLDER, endings=(".cmake", ".py"))
+    headers = _texts(package.joinpath("include"), f"{FOLDER}/hip-include", endings=(".h",))
+    symbols = read_stub_symbols()
+    return {
+        **recipe,
+        **headers,
+        f"{FOLDER}/hip_stub.cpp": render_stub_source(symbols),
+        f"{FOLDER}/hip_stub.map": render_version_script(symbols),
+    }
+
+
+def header_names() -> tuple[str, ...]:
+    """Return the HIP headers that there are, as a source includes them."""
+    package = files("kernelmill.builder.hip")
+    return tuple(_texts(package.joinpath("include"), "", endings=(".h",)))
+
+
+def _texts(folder: Traversable, prefix: str, *, endings: tuple[str, ...]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for item in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        path = f"{prefix}/{item.name}".lstrip("/")
+        if item.is_dir():
+            found |= _texts(item, path, endings=endings)
+        elif item.name.endswith(endings):
+            found[path] = item.read_text("utf-8")
+    return found
