@@ -79,32 +79,41 @@ def _part(words: Sequence[Array], unit: int, place: int) -> Array:
 
 
 def update(
-    addresses: Array, values: Array, compute: Callable[[Array, Array], Array]
+    addresses: Array,
+    values: Array,
+    compute: Callable[[Array, Array], Array],
+    *,
+    operands: Array | None = None,
 ) -> Array:
     """Apply an atomic operation at each of ``addresses`` (int64 [n]), in order; return old values.
 
     Args:
+        addresses: aligned to the size of the values.
         values: the operand of each; its dtype is that of the memory.
         compute: (old, operand) -> new.
+        operands: what ``compute`` gets instead of ``values``.
     """
     width = values.dtype.itemsize
     memory = SPACES[width].view(values.dtype)
     places = elements(addresses, width)
+    given = values if operands is None else operands
     old = np.empty_like(values)
     for chosen in _rounds(places):
         found = memory[places[chosen]]
         old[chosen] = found
-        memory[places[chosen]] = compute(found, values[chosen])
+        memory[places[chosen]] = compute(found, given[chosen])
     return old
 
 
 def _rounds(places: Array) -> list[Array]:
     """Return groups of indices such that no place occurs twice in a group; order is kept."""
+    if not len(places):
+        return []
     order = np.argsort(places, kind="stable")
     ordered = places[order]
     is_first = np.concatenate(([True], ordered[1:] != ordered[:-1]))
     if is_first.all():
-        return [np.arange(len(places))]
+        return [order]
     counts = np.arange(len(places))
     rank = counts - np.maximum.accumulate(np.where(is_first, counts, 0))
     by_rank = np.argsort(rank, kind="stable")

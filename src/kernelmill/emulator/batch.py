@@ -91,23 +91,34 @@ class Batch:
             raise DeviceFault(f"a flat access at byte {first} of {what}, which has {size}")
 
     def check_global(
-        self, w: Waves, site: Decoded, addresses: Array, size_bytes: int, *, writing: bool
+        self,
+        w: Waves,
+        site: Decoded,
+        addresses: Array,
+        size_bytes: int,
+        *,
+        writing: bool,
+        lanes: Array | None = None,
     ) -> Array | None:
         """Return ``addresses`` with those of inactive lanes made harmless; ``None`` if all are.
+
+        Args:
+            lanes: the lanes that count; all active ones by default.
 
         Raises:
             DeviceFault: an active lane's bytes are not all in one allocation.
         """
-        active = addresses if w.is_full else addresses[w.lanes]
+        is_full = lanes is None and w.is_full
+        chosen = w.lanes if lanes is None else lanes
+        active = addresses if is_full else addresses[chosen]
         if not active.size:
             return None
         low, high = int(active.min()), int(active.max())
         if not self.memory.spans(low, high + size_bytes, writing=writing):
-            usable = self.memory.check(addresses, size_bytes, writing=writing)
-            wild = w.lanes & ~usable
+            wild = chosen & ~self.memory.check(addresses, size_bytes, writing=writing)
             if wild.any():
                 self.raise_wild(w, site, addresses, wild, size_bytes, writing=writing)
-        return addresses if w.is_full else np.where(w.lanes, addresses, low)
+        return addresses if is_full else np.where(chosen, addresses, low)
 
     def raise_wild(
         self,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kernelmill.binary.disassembly import disassemble
 from kernelmill.emulator.errors import DeviceFault
+from kernelmill.emulator.instructions import indexed
 from kernelmill.emulator.instructions.control import bind_end
 from kernelmill.emulator.instructions.mfma import parse_shape
 from kernelmill.emulator.instructions.table import bind
@@ -44,6 +45,7 @@ class Blocks:
             decode(item)
             for item in disassemble(code, target=self._code_object.target, address=address)
         ]
+        decoded = mark_indexed(decoded)
         self._decoded |= {item.instruction.address: item for item in decoded}
         self._leaders |= find_leaders(decoded)
         for start in self._starts(decoded):
@@ -108,6 +110,22 @@ class Blocks:
 def _holds(symbol: Symbol, address: int) -> bool:
     is_code = symbol.kind == FUNCTION and symbol.section
     return bool(is_code) and symbol.address <= address < symbol.address + symbol.size
+
+
+def mark_indexed(code: Sequence[Decoded]) -> list[Decoded]:
+    """Mark the instructions whose register numbers ``s_set_gpr_idx_on`` makes relative.
+
+    Compilers switch it on and off in one straight line, so that the text tells.
+    """
+    roles: frozenset[str] = frozenset()
+    marked = []
+    for item in code:
+        if item.name in indexed.STARTS:
+            roles = indexed.indexed_roles(item)
+        elif item.name == indexed.STOP:
+            roles = frozenset()
+        marked.append(replace(item, indexed=roles) if roles else item)
+    return marked
 
 
 def share_fragments(code: Sequence[Decoded]) -> list[Decoded]:

@@ -33,6 +33,8 @@ class Decoded:
     encoding: str
     operands: tuple[Operand, ...]
     modifiers: Mapping[str, str]
+    indexed: frozenset[str] = frozenset()
+    """Operands whose register numbers M0 is added to (``s_set_gpr_idx_on``)."""
     fragments: tuple[int, ...] = ()
     """Of a matrix instruction: keys under which its block shares decoded operands."""
 

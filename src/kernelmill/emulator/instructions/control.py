@@ -31,7 +31,8 @@ NO_EFFECT: Final = frozenset({
     "s_dcache_inv_vol", "s_dcache_wb_vol", "s_incperflevel", "s_decperflevel", "s_ttracedata",
     "s_sethalt", "s_setkill", "s_sendmsg", "s_wakeup", "s_set_valu_coexec_mode", "v_nop",
     "buffer_wbl2", "buffer_inv", "buffer_wbinvl1", "buffer_wbinvl1_vol", "v_clrexcp",
-    "s_waitcnt_depctr", "s_code_end",
+    "s_waitcnt_depctr", "s_code_end", "s_sendmsghalt", "s_dcache_discard", "s_dcache_discard_x2",
+    "s_atc_probe", "s_atc_probe_buffer", "s_set_gpr_idx_off", "s_set_gpr_idx_mode",
 })  # fmt: skip
 """Instructions without a result here: order, caches, priorities, traces."""
 ENDS: Final = frozenset({"s_endpgm", "s_endpgm_saved", "s_endpgm_ordered_ps_done"})
@@ -128,30 +129,6 @@ def _bind_clock(decoded: Decoded, layout: Layout) -> Operation:
     del layout
     write = bind_result(decoded.operands[0], "u64", decoded)
     return lambda w: write(w, np.array(w.batch.tick(), np.uint64))
-
-
-def _bind_move_relative(*, is_source: bool, width: int) -> object:
-    """Bind ``s_movrels`` and ``s_movreld``: a register number plus M0."""
-
-    def bind(decoded: Decoded, layout: Layout) -> Operation:
-        del layout
-        target, source = decoded.operands
-        step = width // 32
-
-        def run(w: Waves) -> None:
-            offsets = w.scalar(124)
-            for offset in np.unique(offsets):
-                chosen = w.indices[offsets == offset]
-                scalars = w.registers.scalars
-                for part in range(step):
-                    read = source.index + part + (int(offset) if is_source else 0)
-                    put = target.index + part + (0 if is_source else int(offset))
-                    scalars[put >> 1, chosen, put & 1] = scalars[read >> 1, chosen, read & 1]
-
-        return run
-
-    return bind
-
 
 
 BINDERS: Final = {

@@ -6,16 +6,21 @@ from typing import Final
 
 from kernelmill.emulator.errors import UnsupportedInstruction
 from kernelmill.emulator.instructions import (
+    atomics,
+    buffers,
     carries,
     compare,
     control,
     convert,
     floating,
+    fp8_convert,
+    indexed,
     integers,
     lanes,
     lds,
     mfma,
     packed,
+    rare,
     salu,
     scalar_memory,
     vector_memory,
@@ -23,7 +28,12 @@ from kernelmill.emulator.instructions import (
 from kernelmill.emulator.program import Decoded, Layout, Operation
 from kernelmill.emulator.vector import Binder, Vector, bind_vector
 
-VECTORS: Final[dict[str, Vector]] = {**integers.TABLE, **floating.TABLE, **convert.TABLE}
+VECTORS: Final[dict[str, Vector]] = {
+    **integers.TABLE,
+    **floating.TABLE,
+    **convert.TABLE,
+    **rare.TABLE,
+}
 """Vector instructions with one result per lane, from values of the same lane."""
 
 
@@ -38,6 +48,11 @@ BINDERS: Final[dict[str, Binder]] = {
     **scalar_memory.BINDERS,
     **vector_memory.BINDERS,
     **lds.BINDERS,
+    **atomics.BINDERS,
+    **buffers.BINDERS,
+    **indexed.BINDERS,
+    **fp8_convert.BINDERS,
+    **rare.BINDERS,
     **carries.BINDERS,
     **compare.BINDERS,
     **lanes.BINDERS,
@@ -52,6 +67,8 @@ def bind(decoded: Decoded, layout: Layout) -> Operation | None:
     Raises:
         UnsupportedInstruction: it is not known, or one of its modifiers is not.
     """
+    if decoded.indexed and decoded.name.startswith("v_"):
+        return indexed.bind_indexed_move(decoded, layout)
     if decoded.name in control.NO_EFFECT:
         return None
     binder = BINDERS.get(decoded.name)
