@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -41,8 +40,9 @@ def build_kernels(folder: Path) -> Path:
     program = str(Path(cmake.CMAKE_BIN_DIR) / "cmake")
     run(
         [
-            program, "-G", "Ninja", "-B", "build", f"-DPython3_EXECUTABLE={sys.executable}",
-            f"-DCMAKE_MAKE_PROGRAM={Path(ninja.BIN_DIR) / 'ninja'}", f"-DTORCH_FOLDER={torch_folder()}",
+            program, "-G", "Ninja", "-B", "build",
+            f"-DCMAKE_MAKE_PROGRAM={Path(ninja.BIN_DIR) / 'ninja'}",
+            f"-DPython3_EXECUTABLE={sys.executable}", f"-DTORCH_FOLDER={torch_folder()}",
         ],
         folder,
     )  # fmt: skip

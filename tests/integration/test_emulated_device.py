@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
-
 from tests.integration.hip_fixture import FOLDER_VARIABLE, build_kernels
 
 if TYPE_CHECKING:
@@ -153,10 +152,14 @@ def test_runtime_says_no_device_when_no_emulator_is_attached(
 @pytest.mark.parametrize(
     ("command", "text"),
     [
-        pytest.param([], "no command to run\n  hint: for example: kernel-emulator run --", id="none"),
+        pytest.param(
+            [], "no command to run\n  hint: for example: kernel-emulator run --", id="none"
+        ),
         pytest.param(["--"], "no command to run", id="only dashes"),
         pytest.param(["--", "no-such-program"], "'no-such-program': no such program", id="missing"),
-        pytest.param(["--report", "no/such/r.json", "--", "true"], "cannot be written", id="report"),
+        pytest.param(
+            ["--report", "no/such/r.json", "--", "true"], "cannot be written", id="report"
+        ),
     ],
 )
 def test_run_refuses_when_the_command_is_wrong(
@@ -227,7 +230,9 @@ def test_tests_fail_when_a_launch_failed_unseen_or_never_was(
     assert "PASSED test_suite.py::test_good" in done.stdout
     assert "FAILED test_suite.py::test_unnoticed - kernelmill.emulator.errors.De" in done.stdout
     assert "is outside every allocation" in done.stdout
-    assert "ERROR test_suite.py::test_launches_nothing - Failed: the test launched no" in done.stdout
+    assert (
+        "ERROR test_suite.py::test_launches_nothing - Failed: the test launched no" in done.stdout
+    )
 
 
 def test_run_of_pytest_fails_when_nothing_was_launched(

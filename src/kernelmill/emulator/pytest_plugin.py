@@ -71,7 +71,7 @@ def _device() -> Device:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+def pytest_runtest_call() -> Generator[None, object, object]:
     """Fail a test for what its launches left behind."""
     device = _device()
     start = len(device.session.launches)

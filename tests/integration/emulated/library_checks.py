@@ -3,6 +3,9 @@
 Run by ``test_emulated_device.py``, with the plug-in; the libraries are those of ``project/``.
 """
 
+# torch.cuda.Stream and its like have no types.
+# mypy: allow-untyped-calls
+
 from __future__ import annotations
 
 import ctypes
@@ -60,13 +63,20 @@ def test_operator_runs_its_machine_code_when_called(
     assert (launch.error, launch.findings) == ("", ())
 
 
+def _same_shape(a: Tensor, b: Tensor) -> Tensor:
+    assert a.shape == b.shape
+    return torch.empty_like(a)
+
+
 def test_operator_passes_opcheck_when_it_has_a_fake(operator: torch._ops.OpOverload) -> None:
     namespace = operator.namespace
     with torch.library._scoped_library(namespace, "FRAGMENT") as library:
-        torch.library.register_fake(f"{namespace}::add", lambda a, b: torch.empty_like(a), lib=library)
+        torch.library.register_fake(f"{namespace}::add", _same_shape, lib=library)
         inputs = (torch.randn(70, device="cuda"), torch.randn(70, device="cuda"))
         opcheck(operator, inputs)
-        compiled = torch.compile(lambda a, b: operator(a, b) * 2, backend="aot_eager", fullgraph=True)
+        compiled = torch.compile(
+            lambda a, b: operator(a, b) * 2, backend="aot_eager", fullgraph=True
+        )
         torch.testing.assert_close(compiled(*inputs), (inputs[0] + inputs[1]) * 2)
 
 
@@ -96,14 +106,14 @@ def test_kernel_sees_only_device_memory_when_given_a_host_pointer(
 def test_operator_raises_when_its_kernel_reads_out_of_bounds() -> None:
     a = torch.ones(512, device="cuda")
     assert torch.ops.fixture_full.add_trusting(a, a, 512).tolist() == [2] * 512
-    with pytest.raises(RuntimeError, match="add: .*read of 4 bytes at 0x.* is outside every"):
+    with pytest.raises(RuntimeError, match=r"add: .*read of 4 bytes at 0x.* is outside every"):
         torch.ops.fixture_full.add_trusting(a, a, 100_000)
 
 
 def test_unnoticed_failure_surfaces_when_synchronising() -> None:
     a, out = torch.ones(8, device="cuda"), torch.zeros(8, device="cuda")
     plain.launch_add_unchecked(address(torch.ones(8)), address(a), address(out), 8)
-    with pytest.raises(RuntimeError, match="HIP error: .*outside every allocation"):
+    with pytest.raises(RuntimeError, match=r"HIP error: .*outside every allocation"):
         torch.cuda.synchronize()
     torch.cuda.synchronize()
     plain.launch_add_unchecked(address(torch.ones(8)), address(a), address(out), 8)
@@ -194,8 +204,8 @@ def test_stream_of_hip_is_usable_by_torch_when_wrapped() -> None:
     stream = torch.cuda.ExternalStream(handle.value or 0)
     with torch.cuda.stream(stream):
         assert torch.cuda.current_stream().cuda_stream == handle.value
-    called = []
-    callback = ctypes.CFUNCTYPE(None, c_void_p)(lambda context: called.append(context))
+    called: list[int] = []
+    callback = ctypes.CFUNCTYPE(None, c_void_p)(called.append)
     assert hip.hipLaunchHostFunc(handle, callback, c_void_p(5)) == 0
     assert called == [5]
     assert hip.hipStreamSynchronize(handle) == 0

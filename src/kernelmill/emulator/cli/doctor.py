@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
+from kernelmill.binary.disassembly import disassemble
 from kernelmill.emulator.device.extension import ensure_extension, read_torch_version
 from kernelmill.emulator.device.launcher import child_environment
 from kernelmill.emulator.device.settings import Settings, read_settings
@@ -82,8 +83,6 @@ def check_runtime(settings: Settings) -> str:
 
 def check_disassembler() -> str:
     """Disassemble one instruction."""
-    from kernelmill.binary.disassembly import disassemble
-
     (instruction,) = disassemble(END_PROGRAM, target=TARGET)
     return f"knows {instruction.mnemonic} of {TARGET}"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -86,18 +85,16 @@ def check_command(words: Sequence[str]) -> list[str]:
 
 def run_command(command: Sequence[str], environ: Mapping[str, str]) -> int:
     """Run ``command`` and return its status, as a shell would give it."""
-    # An interrupt goes to the command as well: it decides, and its report is still printed.
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        process = subprocess.Popen(
-            command, env=environ, preexec_fn=lambda: signal.signal(signal.SIGINT, previous)
-        )
-        status = process.wait()
+        process = subprocess.Popen(command, env=environ)
     except OSError as error:
         raise CommandError(f"{command[0]!r} cannot be started: {error}") from error
-    finally:
-        signal.signal(signal.SIGINT, previous)
-    return status if status >= 0 else 128 - status
+    while True:
+        try:
+            status = process.wait()
+        except KeyboardInterrupt:
+            continue  # the command got it as well: it decides, and its launches are still told
+        return status if status >= 0 else 128 - status
 
 
 def report_findings(launches: Sequence[dict[str, Any]]) -> None:

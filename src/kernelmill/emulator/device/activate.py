@@ -66,7 +66,7 @@ def activate(settings: Settings) -> Device:
 def make_session(settings: Settings) -> Session:
     """Return an empty session that runs kernels on the emulator."""
     # Imported with the first use: NumPy and the instruction set take 0.2 s.
-    from kernelmill.emulator.hip_runtime.session import Session
-    from kernelmill.emulator.launch import run_dispatch
+    from kernelmill.emulator.hip_runtime.session import Session  # noqa: PLC0415 - see above
+    from kernelmill.emulator.launch import run_dispatch  # noqa: PLC0415 - see above
 
     return Session(execute=run_dispatch, sanitize=settings.sanitize, log_folder=settings.log_folder)

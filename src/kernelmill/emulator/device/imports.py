@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from importlib.machinery import ModuleSpec
     from types import ModuleType
 
     Action = Callable[[ModuleSpec], None]

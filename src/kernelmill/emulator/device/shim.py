@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kernelmill.emulator.device.errors import DeviceError
 from kernelmill.emulator.device.extension import ensure_extension
@@ -44,9 +44,9 @@ class Shim:
 
     def before_torch_cuda(self, _spec: ModuleSpec) -> None:
         """Fill ``torch._C`` with what ``torch.cuda`` looks for."""
-        import torch.version
+        import torch.version  # noqa: PLC0415 - this is called by its import
 
-        from kernelmill.emulator.device.torch_names import names
+        from kernelmill.emulator.device.torch_names import names  # noqa: PLC0415 - as above
 
         torch.version.hip = torch.version.rocm = self._settings.rocm
         for name, value in names(self.native, initialise=self._initialise).items():
@@ -54,7 +54,7 @@ class Shim:
 
     def _initialise(self) -> None:
         """Do what ``torch._C._cuda_init`` does: called once, when the device is first used."""
-        from kernelmill.emulator.device import torch_patches
+        from kernelmill.emulator.device import torch_patches  # noqa: PLC0415 - as above
 
         self._runtime.session.memory_sources.append(self.native.changes)
         torch_patches.apply(uses_inductor=self._settings.uses_inductor)

@@ -125,12 +125,13 @@ class EventBase(torch.Event):
         super().record(stream)
         self.recorded_s = time.perf_counter()
 
-    def elapsed_time(self, end: EventBase) -> float:
+    def elapsed_time(self, end: torch.Event) -> float:
         """Return the milliseconds from this event to ``end``: of emulation, not of a GPU."""
         # The C++ one takes no subclass of torch.Event.
-        if self.recorded_s is None or end.recorded_s is None:
+        end_s = end.recorded_s if isinstance(end, EventBase) else None
+        if self.recorded_s is None or end_s is None:
             raise RuntimeError("both events must be recorded before their distance is taken")
-        return (end.recorded_s - self.recorded_s) * 1e3
+        return (end_s - self.recorded_s) * 1e3
 
     @property
     def cuda_event(self) -> int:

@@ -1,5 +1,7 @@
 """Changes to torch itself, made when the emulated device is first used. Each says why."""
 
+# ruff: noqa: ANN401 - the signatures are those of what they replace
+
 from __future__ import annotations
 
 from typing import Any
@@ -40,7 +42,7 @@ def _new_storage(cls: type, *args: Any, **kwargs: Any) -> Any:
 
 
 def _compile_without_inductor(_self: object, model: Any, inputs: Any, **_: object) -> Any:
-    """Compile for the device without Triton: capture and decompose, then run operators one by one."""
-    from torch._dynamo.backends.debugging import aot_eager
+    """Compile without Triton: capture and decompose, then run operators one by one."""
+    from torch._dynamo.backends.debugging import aot_eager  # noqa: PLC0415 - takes seconds
 
     return aot_eager(model, inputs)

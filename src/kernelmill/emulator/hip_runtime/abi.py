@@ -1,4 +1,4 @@
-"""The C side of the stand-in as ctypes sees it: ``native/state.h``, and the HIP errors we return."""
+"""The C side of the stand-in as ctypes sees it: ``native/state.h``, and the errors we return."""
 
 from __future__ import annotations
 

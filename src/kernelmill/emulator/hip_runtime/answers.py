@@ -7,7 +7,7 @@ error with the exception's text.
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from kernelmill.binary.occupancy import LIMITS, occupancy
 from kernelmill.emulator.errors import DeviceFault, LaunchError, UnsupportedInstruction
@@ -17,8 +17,11 @@ from kernelmill.emulator.launch import Dispatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from ctypes import _Pointer as Pointer
+    from ctypes import c_size_t, c_void_p
 
     from kernelmill.binary.code_object import Kernel
+    from kernelmill.emulator.hip_runtime.abi import Facts, Launch
     from kernelmill.emulator.hip_runtime.session import Session
 
 HIDDEN: Final = "hidden_"
@@ -54,7 +57,7 @@ class Answers:
             raise
         return HipError.SUCCESS
 
-    def launch(self, pointer: Any) -> HipError:
+    def launch(self, pointer: Pointer[Launch]) -> HipError:
         """Run a kernel to its end."""
         what = pointer.contents
         session = self._session()
@@ -73,7 +76,12 @@ class Answers:
         return HipError.SUCCESS
 
     def facts(
-        self, module: int, name: bytes, block_size: int, dynamic_lds_bytes: int, facts: Any
+        self,
+        module: int,
+        name: bytes,
+        block_size: int,
+        dynamic_lds_bytes: int,
+        facts: Pointer[Facts],
     ) -> HipError:
         """Say what a kernel needs, and how many workgroups of it fit on a compute unit."""
         kernel = self._session().kernel(module, name.decode())
@@ -91,13 +99,15 @@ class Answers:
         answer.blocks_per_unit = fits.workgroups_per_cu
         return HipError.SUCCESS
 
-    def symbol(self, module: int, name: bytes, address: Any, size: Any) -> HipError:
+    def symbol(
+        self, module: int, name: bytes, address: Pointer[c_void_p], size: Pointer[c_size_t]
+    ) -> HipError:
         """Say where a device variable is."""
         place, size_bytes = self._session().variable(module, name.decode())
         address[0], size[0] = place, size_bytes
         return HipError.SUCCESS
 
-    def allocate(self, size_bytes: int, address: Any) -> HipError:
+    def allocate(self, size_bytes: int, address: Pointer[c_void_p]) -> HipError:
         """Give out device memory."""
         address[0] = self._session().allocate(size_bytes)
         return HipError.SUCCESS
@@ -107,7 +117,7 @@ class Answers:
         self._session().memory.free(address)
         return HipError.SUCCESS
 
-    def range(self, address: int, start: Any, size: Any) -> HipError:
+    def range(self, address: int, start: Pointer[c_void_p], size: Pointer[c_size_t]) -> HipError:
         """Say which allocation an address is in."""
         session = self._session()
         session.sync_memory()
@@ -118,7 +128,7 @@ class Answers:
         return HipError.SUCCESS
 
 
-def read_arguments(kernel: Kernel, what: Any) -> tuple[bytes, ...]:
+def read_arguments(kernel: Kernel, what: Launch) -> tuple[bytes, ...]:
     """Return the bytes of each argument that the caller gives, in order.
 
     Raises:

@@ -76,7 +76,10 @@ class HipRuntime:
 
         def call(*arguments: object) -> int:
             # Imported with the first question: NumPy and the emulator take 0.2 s.
-            from kernelmill.emulator.hip_runtime.answers import Answers, hip_error
+            from kernelmill.emulator.hip_runtime.answers import (  # noqa: PLC0415 - see above
+                Answers,
+                hip_error,
+            )
 
             try:
                 answers = Answers(lambda: self.session)

@@ -1,4 +1,4 @@
-"""Build a native library on first use, and keep it: the same sources and compiler, the same file."""
+"""Build a native library on first use, and keep it: same sources and compiler, same file."""
 
 from __future__ import annotations
 

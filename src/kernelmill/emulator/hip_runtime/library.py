@@ -75,9 +75,7 @@ def render_properties_header(rocm_major: int) -> str:
 def runtime_recipe(rocm_major: int, compiler: tuple[str, ...]) -> Recipe:
     """Return how ``libamdhip64.so.N`` is made."""
     native = sorted(files(PACKAGE).joinpath("native").iterdir(), key=lambda item: item.name)
-    sources = {
-        item.name: item.read_text("utf-8") for item in native if item.name[-2:] in (".c", ".h")
-    }
+    sources = {item.name: item.read_text("utf-8") for item in native}
     sources |= {
         "unsupported.c": render_unsupported(),
         "device_properties.h": render_properties_header(rocm_major),
@@ -85,7 +83,7 @@ def runtime_recipe(rocm_major: int, compiler: tuple[str, ...]) -> Recipe:
     }
     soname = SONAMES[rocm_major]
     flags = (
-        "-std=gnu11", "-O1", "-fPIC", "-shared", "-pthread", "-fvisibility=hidden", "-Wall", "-Wextra",
+        "-std=gnu11", "-O1", "-fPIC", "-shared", "-pthread", "-fvisibility=hidden", "-Wall",
         f"-Wl,-soname,{soname}", "-Wl,--version-script=symbols.map",
         *(name for name in sorted(sources) if name.endswith(".c")),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the emulated device says of itself. The numbers are those of AMD's data sheets for MI300X."""
+"""What the emulated device says of itself. The numbers are those of AMD's MI300X data sheet."""
 
 from __future__ import annotations
 

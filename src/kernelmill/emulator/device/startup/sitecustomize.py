@@ -1,4 +1,4 @@
-"""Run by every Python that ``kernel-emulator run`` starts, before the program: its folder is on PYTHONPATH.
+"""Run by every Python that ``kernel-emulator run`` starts: this folder is first on its path.
 
 Turns the emulated device on, then runs the ``sitecustomize`` that would have run without it.
 """
@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
+
+# ruff: noqa: PLC0415, T201 - an import may fail here; no program has set up logging yet
 
 
 def _activate() -> None:
@@ -37,7 +40,7 @@ def _run_next() -> None:
     sys.path[:] = [entry for entry in sys.path if entry != own]
     ours = sys.modules.pop("sitecustomize", None)
     try:
-        import sitecustomize  # noqa: F401, PLW0406 - the next one on the path
+        import_module("sitecustomize")  # the next one on the path
     except ModuleNotFoundError as error:
         if error.name != "sitecustomize":
             raise
