@@ -210,3 +210,16 @@ def test_stream_of_hip_is_usable_by_torch_when_wrapped() -> None:
     assert called == [5]
     assert hip.hipStreamSynchronize(handle) == 0
     assert hip.hipStreamDestroy(handle) == 0
+
+
+def test_library_for_a_rocm_build_of_torch_works_when_loaded() -> None:
+    library = ctypes.CDLL(str(KERNELS / "librocm_names.so"))
+    library.device_name.restype = library.error_text.restype = ctypes.c_char_p
+    assert library.is_current_stream(None) == 1
+    stream = torch.cuda.Stream()
+    assert library.is_current_stream(c_void_p(stream.cuda_stream)) == 0
+    with torch.cuda.stream(stream):
+        assert library.is_current_stream(c_void_p(stream.cuda_stream)) == 1
+    assert library.device_name() == b"AMD Instinct MI300X (emulated)"
+    assert library.error_text(0) == b"none"
+    assert library.error_text(101).startswith(b"HIP error: invalid device ordinal")

@@ -7,7 +7,12 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.emulator.device.errors import TorchError
-from kernelmill.emulator.hip_runtime.compile import Recipe, ensure_library, find_cxx_compiler
+from kernelmill.emulator.hip_runtime.compile import (
+    Recipe,
+    ensure_library,
+    find_c_compiler,
+    find_cxx_compiler,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,6 +21,7 @@ if TYPE_CHECKING:
 
 TESTED: Final = ((2, 13),)
 """Releases of torch with which the tests pass. The device is tied to one by its C++ interface."""
+ROCM_LIBRARIES: Final = ("libc10_hip.so", "libtorch_hip.so")
 FLAGS: Final = ("-std=c++20", "-O1", "-fPIC", "-shared", "-DNDEBUG", "-w")
 
 
@@ -60,6 +66,28 @@ def check_torch(version: str, torch_folder: Path, *, allows_any: bool) -> None:
         where=str(torch_folder),
         hint="install a tested torch, or set KERNELMILL_EMULATOR_ANY_TORCH=1 to try this one",
     )
+
+
+def ensure_aliases(settings: Settings) -> tuple[Path, ...]:
+    """Return empty libraries with the names of those that only a ROCm build of torch has.
+
+    A library that was built against one asks for them; what it needs of them is in the device's
+    own library.
+
+    Raises:
+        CompileError: the compiler fails.
+    """
+    compiler = find_c_compiler(settings.path)
+    recipes = (
+        Recipe(
+            name=name,
+            sources={"empty.c": ""},
+            compiler=compiler,
+            flags=("-shared", "-fPIC", f"-Wl,-soname,{name}", "empty.c"),
+        )
+        for name in ROCM_LIBRARIES
+    )
+    return tuple(ensure_library(recipe, settings.cache) for recipe in recipes)
 
 
 def ensure_extension(torch_folder: Path, settings: Settings) -> Path:

@@ -8,23 +8,40 @@ from typing import TYPE_CHECKING
 from kernelmill.emulator.device.errors import DeviceError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
-TAKE_FAULT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_char_p))
-"""Gives the error of a launch that nobody has seen yet: 0, or an error and its text."""
+    from kernelmill.emulator.hip_runtime.attach import HipRuntime
+
+
+class RuntimeFunctions(ctypes.Structure):
+    """``struct Runtime`` of ``native/streams.h``: addresses of C functions of the stand-in."""
+
+    _fields_ = (
+        ("take_fault", ctypes.c_void_p),
+        ("error_text", ctypes.c_void_p),
+        ("get_properties", ctypes.c_void_p),
+    )
 
 
 class NativeLibrary:
     """What ``native/device.cpp`` exports."""
 
-    def __init__(self, library: Path, *, torch_library: Path) -> None:
+    def __init__(self, library: Path, *, torch_library: Path, aliases: Iterable[Path]) -> None:
         """Load torch's own library and the device's. Nothing changes before ``start``.
+
+        Args:
+            library: the device's.
+            torch_library: torch's.
+            aliases: libraries that only a ROCm build has; empty, under the right names. What they
+                are asked for is found in ``library``, which is global.
 
         NOTE: torch must not be imported yet: it looks for devices once, when it starts.
         """
         try:
             ctypes.CDLL(str(torch_library), mode=ctypes.RTLD_GLOBAL)
             self._lib = ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+            self._aliases = [ctypes.CDLL(str(alias)) for alias in aliases]
         except OSError as error:
             raise DeviceError(
                 f"the emulated device cannot be loaded: {error}", where=str(library)
@@ -33,13 +50,14 @@ class NativeLibrary:
         self._lib.emulated_device_bytes.restype = ctypes.c_size_t
         self._lib.emulated_device_peak_bytes.restype = ctypes.c_size_t
 
-    def start(self, take_fault: int) -> None:
-        """Make torch see the device.
-
-        Args:
-            take_fault: the address of a C function ``TAKE_FAULT``; 0 for none.
-        """
-        problem = self._lib.emulated_device_start(ctypes.c_void_p(take_fault))
+    def start(self, runtime: HipRuntime) -> None:
+        """Make torch see the device, and the faults of the runtime."""
+        functions = RuntimeFunctions(
+            take_fault=runtime.function("emulator_take_fault"),
+            error_text=runtime.function("hipGetErrorString"),
+            get_properties=runtime.function("hipGetDevicePropertiesR0600"),
+        )
+        problem = self._lib.emulated_device_start(ctypes.byref(functions))
         if problem:
             raise DeviceError(f"torch refuses the emulated device: {problem.decode()}")
 

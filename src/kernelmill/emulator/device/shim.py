@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelmill.emulator.device.errors import DeviceError
-from kernelmill.emulator.device.extension import ensure_extension
+from kernelmill.emulator.device.extension import ensure_aliases, ensure_extension
 from kernelmill.emulator.device.native_library import NativeLibrary
 
 if TYPE_CHECKING:
@@ -39,8 +39,12 @@ class Shim:
         """Load the compiled part: torch looks for devices once, when it starts."""
         folder = Path(spec.origin or "").parent
         library = ensure_extension(folder, self._settings)
-        self._native = NativeLibrary(library, torch_library=folder / "lib" / "libtorch_cpu.so")
-        self._native.start(self._runtime.take_fault_address)
+        self._native = NativeLibrary(
+            library,
+            torch_library=folder / "lib" / "libtorch_cpu.so",
+            aliases=ensure_aliases(self._settings),
+        )
+        self._native.start(self._runtime)
 
     def before_torch_cuda(self, _spec: ModuleSpec) -> None:
         """Fill ``torch._C`` with what ``torch.cuda`` looks for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import atexit
 import ctypes
 from ctypes import c_char_p, c_void_p
 from typing import TYPE_CHECKING
@@ -47,6 +48,7 @@ class HipRuntime:
             **{name: kind(self._answer(name)) for name, kind in CALLBACKS.items()}
         )
         self._main.emulator_attach(ctypes.byref(self._callbacks))
+        atexit.register(self._main.emulator_detach)
 
     @property
     def session(self) -> Session:
@@ -60,10 +62,9 @@ class HipRuntime:
         """Say whether anything was asked of the device yet."""
         return self._session is not None
 
-    @property
-    def take_fault_address(self) -> int:
-        """Return the address of the C function that gives a fault nobody has seen yet."""
-        return ctypes.cast(self._main.emulator_take_fault, c_void_p).value or 0
+    def function(self, name: str) -> int:
+        """Return the address of one of the stand-in's C functions."""
+        return ctypes.cast(self._main[name], c_void_p).value or 0
 
     def take_fault(self) -> HipError | None:
         """Return the error of a launch that no one has seen, and count it as seen."""

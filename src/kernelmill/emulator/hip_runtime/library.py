@@ -22,7 +22,7 @@ RUNTIME_VERSIONS: Final = {6: 60_300_000, 7: 70_100_000}
 """What ``hipRuntimeGetVersion`` says: ROCm 6.3 and 7.1."""
 OWN_NODE: Final = "KERNELMILL_EMULATOR"
 OWN_NAMES: Final = (
-    "emulator_state", "emulator_share", "emulator_attach", "emulator_report",
+    "emulator_state", "emulator_share", "emulator_attach", "emulator_detach", "emulator_report",
     "emulator_peek_fault", "emulator_take_fault",
 )  # fmt: skip
 """For the emulator: ``native/state.c``."""

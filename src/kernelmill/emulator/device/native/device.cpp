@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "fallback.h"
+#include "rocm_names.h"
 
 namespace {
 
@@ -143,10 +144,10 @@ TORCH_LIBRARY(kernelmill_emulator, m) {
 extern "C" {
 
 // Registers everything. Separate from loading, so that a failure is an exception of the caller.
-const char* emulated_device_start(int (*take_fault)(const char**)) {
+const char* emulated_device_start(const emulated::Runtime* runtime) {
   static std::string problem;
   try {
-    emulated::runtime().take_fault = take_fault;
+    emulated::runtime() = *runtime;
     static emulated::HostAllocator host;
     c10::SetCPUAllocator(&host, /*priority=*/1);
     c10::SetAllocator(kDevice.type(), &emulated::device_allocator());

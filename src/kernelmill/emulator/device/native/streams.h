@@ -14,6 +14,9 @@ namespace emulated {
 struct Runtime {
   // Takes the error of a failed launch that nobody has seen yet: 0, or an error and its text.
   int (*take_fault)(const char** text) = nullptr;
+  const char* (*error_text)(int error) = nullptr;
+  // Fills in a hipDeviceProp_t.
+  int (*get_properties)(void* properties, int device) = nullptr;
 };
 
 inline Runtime& runtime() {

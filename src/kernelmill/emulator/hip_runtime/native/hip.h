@@ -9,6 +9,7 @@ enum {
   hipSuccess = 0,
   hipErrorInvalidValue = 1,
   hipErrorOutOfMemory = 2,
+  hipErrorDeinitialized = 4,
   hipErrorInvalidConfiguration = 9,
   hipErrorInvalidSymbol = 13,
   hipErrorInvalidDevicePointer = 17,

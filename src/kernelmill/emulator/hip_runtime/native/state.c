@@ -25,6 +25,14 @@ EXPORT void emulator_attach(const struct Emulator* emulator) {
   pthread_mutex_unlock(&state->lock);
 }
 
+/* Python ends before the process does: what destructors call after that must not reach it. */
+EXPORT void emulator_detach(void) {
+  pthread_mutex_lock(&state->lock);
+  state->has_left = state->is_attached;
+  state->is_attached = 0;
+  pthread_mutex_unlock(&state->lock);
+}
+
 /* Say what went wrong, before a callback returns an error. */
 EXPORT void emulator_report(hipError_t error, const char* text) {
   pthread_mutex_lock(&state->lock);
@@ -54,6 +62,7 @@ hipError_t failed(hipError_t error) {
 hipError_t require_device(void) {
   static int is_said;
   if (state->is_attached) return hipSuccess;
+  if (state->has_left) return failed(hipErrorDeinitialized);
   if (!is_said) fprintf(stderr, "libamdhip64 (emulated): %s\n", kNoEmulator);
   is_said = 1;
   return failed(hipErrorNoDevice);
@@ -101,6 +110,7 @@ static const struct {
     {hipSuccess, "hipSuccess", "no error"},
     {hipErrorInvalidValue, "hipErrorInvalidValue", "invalid argument"},
     {hipErrorOutOfMemory, "hipErrorOutOfMemory", "out of memory"},
+    {hipErrorDeinitialized, "hipErrorDeinitialized", "the emulator has left this process"},
     {hipErrorInvalidConfiguration, "hipErrorInvalidConfiguration", "invalid configuration argument"},
     {hipErrorInvalidSymbol, "hipErrorInvalidSymbol", "invalid device symbol"},
     {hipErrorInvalidDevicePointer, "hipErrorInvalidDevicePointer", "invalid device pointer"},

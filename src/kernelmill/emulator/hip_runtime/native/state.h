@@ -65,6 +65,7 @@ struct State {
   pthread_mutex_t lock;
   struct Emulator emulator;
   int is_attached;
+  int has_left; /* attached once: the process ends */
   uint64_t module_count;
   struct Function* functions;
   struct Variable* variables;
@@ -79,7 +80,8 @@ extern struct State* state;
 
 /* Keep `error` for hipGetLastError, and return it. */
 hipError_t failed(hipError_t error);
-/* hipErrorNoDevice, with one line on stderr, unless an emulator is attached. */
+/* hipErrorNoDevice, with one line on stderr, unless an emulator is attached; hipErrorDeinitialized
+ * when it has left. */
 hipError_t require_device(void);
 /* As require_device; then the fault that nobody has seen yet. What a synchronisation returns. */
 hipError_t settle(void);
