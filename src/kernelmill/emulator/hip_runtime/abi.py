@@ -13,11 +13,16 @@ class HipError(IntEnum):
     SUCCESS = 0
     INVALID_VALUE = 1
     OUT_OF_MEMORY = 2
+    INVALID_IMAGE = 200
     NO_BINARY_FOR_GPU = 209
     NOT_FOUND = 500
     ILLEGAL_ADDRESS = 700
     LAUNCH_FAILURE = 719
     NOT_SUPPORTED = 801
+
+
+INTERRUPTED = -1
+"""A launch returns it when the user interrupts the program."""
 
 
 class Launch(Structure):
@@ -63,4 +68,4 @@ CALLBACKS = {
 class Emulator(Structure):
     """The functions that answer."""
 
-    _fields_ = tuple(CALLBACKS.items())
+    _fields_ = (*CALLBACKS.items(), ("interrupt", c_void_p))

@@ -9,11 +9,14 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Final
 
+from kernelmill.binary.errors import BinaryError
 from kernelmill.binary.occupancy import LIMITS, occupancy
 from kernelmill.emulator.errors import DeviceFault, LaunchError, UnsupportedInstruction
 from kernelmill.emulator.hip_runtime.abi import HipError
+from kernelmill.emulator.hip_runtime.errors import NoDeviceCode
 from kernelmill.emulator.hip_runtime.properties import TARGET
 from kernelmill.emulator.launch import Dispatch
+from kernelmill.spec.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +29,9 @@ if TYPE_CHECKING:
 
 HIDDEN: Final = "hidden_"
 """How the kinds of arguments begin that the launch fills in, not the caller."""
-ERRORS: Final = {
+ERRORS: Final[dict[type[Exception], HipError]] = {
+    NoDeviceCode: HipError.NO_BINARY_FOR_GPU,
+    BinaryError: HipError.INVALID_IMAGE,
     LaunchError: HipError.INVALID_VALUE,
     DeviceFault: HipError.ILLEGAL_ADDRESS,
     UnsupportedInstruction: HipError.NOT_SUPPORTED,
@@ -52,7 +57,7 @@ class Answers:
         """Read the device code of a library."""
         try:
             self._session().load(module, image)
-        except LaunchError as error:
+        except InputError as error:
             self._session().failures.append(error)
             raise
         return HipError.SUCCESS

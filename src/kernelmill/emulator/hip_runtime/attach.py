@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import _thread
 import atexit
 import ctypes
 from ctypes import c_char_p, c_void_p
 from typing import TYPE_CHECKING
 
-from kernelmill.emulator.hip_runtime.abi import CALLBACKS, Emulator, HipError
+from kernelmill.emulator.hip_runtime.abi import CALLBACKS, INTERRUPTED, Emulator, HipError
 from kernelmill.emulator.hip_runtime.errors import CompileError
 
 if TYPE_CHECKING:
@@ -45,7 +44,8 @@ class HipRuntime:
         for lib in self._libs[:-1]:
             lib.emulator_share(c_void_p(self._main.emulator_state()))
         self._callbacks = Emulator(
-            **{name: kind(self._answer(name)) for name, kind in CALLBACKS.items()}
+            **{name: kind(self._answer(name)) for name, kind in CALLBACKS.items()},
+            interrupt=ctypes.cast(ctypes.pythonapi.PyErr_SetInterrupt, c_void_p),
         )
         self._main.emulator_attach(ctypes.byref(self._callbacks))
         atexit.register(self._main.emulator_detach)
@@ -86,8 +86,9 @@ class HipRuntime:
                 answers = Answers(lambda: self.session)
                 return int(getattr(answers, name)(*arguments))
             except KeyboardInterrupt:
-                _thread.interrupt_main()  # raised again as soon as Python is back in control
-                error, text = HipError.LAUNCH_FAILURE, f"{name}: interrupted"
+                # Raised again when this has returned: here nobody could catch it.
+                self._main.emulator_report(HipError.LAUNCH_FAILURE, b"the launch was interrupted")
+                return INTERRUPTED
             except Exception as exception:  # noqa: BLE001 - C is the border; the session has it
                 notes = getattr(exception, "__notes__", ())
                 error, text = hip_error(exception), "\n  ".join([str(exception), *notes])

@@ -6,13 +6,13 @@ import ctypes
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from kernelmill.binary import bundle
-from kernelmill.binary.code_object import read_code_objects
-from kernelmill.emulator.errors import LaunchError
+from kernelmill.binary import bundle, code_object
+from kernelmill.binary.errors import BinaryError
+from kernelmill.emulator.hip_runtime.errors import NoDeviceCode
 from kernelmill.emulator.hip_runtime.properties import DEVICE, TARGET
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from kernelmill.binary.code_object import CodeObject
 
@@ -25,7 +25,7 @@ def read_image(address: int) -> bytes:
     """Return the bytes of the bundle or code object at ``address``.
 
     Raises:
-        LaunchError: it is neither.
+        BinaryError: it is neither, or compressed.
     """
     start = ctypes.string_at(address, len(bundle.MAGIC))
     if start == bundle.MAGIC:
@@ -34,11 +34,11 @@ def read_image(address: int) -> bytes:
         position, size, count = ELF_HEADER.unpack(ctypes.string_at(address, ELF_HEADER.size))
         return ctypes.string_at(address, position + size * count)
     if start.startswith(bundle.COMPRESSED_MAGIC):
-        raise LaunchError(
+        raise BinaryError(
             "the device code is a compressed offload bundle (CCOB), which is not read",
             hint="build with -no-offload-compress",
         )
-    raise LaunchError(f"not device code: it starts with {start!r}")
+    raise BinaryError(f"not device code: it starts with {start!r}")
 
 
 def _bundle_size(address: int) -> int:
@@ -53,27 +53,36 @@ def _bundle_size(address: int) -> int:
     return end
 
 
-def choose_code(objects: Iterable[CodeObject]) -> CodeObject:
-    """Return the code that the emulated device runs.
+def choose_target(targets: Sequence[str]) -> int:
+    """Return the index of the code that the emulated device runs.
 
     Raises:
-        LaunchError: there is none for it.
+        NoDeviceCode: there is none for it.
     """
-    found = tuple(objects)
-    for code in found:
-        if code.arch == TARGET and _features(code.target) <= _features(DEVICE.arch):
-            return code
-    targets = " ".join(code.target for code in found) or "nothing"
-    raise LaunchError(
-        f"no device code for {DEVICE.arch}: the library was built for {targets}",
+    for index, target in enumerate(targets):
+        arch, *features = target.split(":")
+        if arch == TARGET and set(features) <= set(DEVICE.arch.split(":")):
+            return index
+    raise NoDeviceCode(
+        f"no device code for {DEVICE.arch}: the library was built for"
+        f" {' '.join(targets) or 'nothing'}",
         hint=f"build it for {TARGET}",
     )
 
 
-def _features(target: str) -> set[str]:
-    return set(target.split(":")[1:])
-
-
 def load_image(address: int) -> CodeObject:
-    """Return the code at ``address`` that the emulated device runs."""
-    return choose_code(read_code_objects(read_image(address), where=f"device code at {address:#x}"))
+    """Return the code at ``address`` that the emulated device runs.
+
+    Raises:
+        NoDeviceCode: there is none for it.
+        BinaryError: damaged, or not device code.
+    """
+    data, where = read_image(address), f"device code at {address:#x}"
+    if not bundle.is_bundle(data):
+        code = code_object.parse(data, where=where)
+        choose_target([code.target])
+        return code
+    # The code for other GPUs is not looked into: it may be newer than what we can read.
+    entries = [entry for entry in bundle.parse(data, where=where) if entry.target]
+    chosen = entries[choose_target([entry.target for entry in entries])]
+    return code_object.parse(chosen.data, where=where)

@@ -160,7 +160,10 @@ static hipError_t launch(struct Function* function, struct Launch* what, dim3 gr
   memcpy(what->block, &block, sizeof what->block);
   what->dynamic_lds_bytes = lds;
   what->stream = (uintptr_t)stream;
-  return failed(state->emulator.launch(what));
+  error = state->emulator.launch(what);
+  if (error != kInterrupted) return failed(error);
+  state->emulator.interrupt();
+  return failed(hipErrorLaunchFailure);
 }
 
 EXPORT hipError_t hipLaunchKernel(const void* stub, dim3 grid, dim3 block, void** arguments,

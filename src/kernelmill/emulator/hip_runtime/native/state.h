@@ -37,7 +37,12 @@ struct Emulator {
   hipError_t (*release)(void* address);
   /* The device memory around an address; hipErrorInvalidValue, without a report, if there is none. */
   hipError_t (*range)(const void* address, void** start, size_t* size);
+  /* Interrupts the program; called when a launch returned kInterrupted. Not earlier: the interrupt
+   * must not come while the emulator still runs. */
+  void (*interrupt)(void);
 };
+
+enum { kInterrupted = -1 };
 
 struct Function {
   struct Function* next;
