@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 from tests.integration.hip_fixture import FOLDER_VARIABLE, build_kernels
+from tests.integration.markdown import run_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -266,3 +267,15 @@ def test_plugin_refuses_when_it_is_loaded_too_late(
 ) -> None:
     done = python(["-c", lines], environ, tmp_path)
     assert text in done.stdout + done.stderr
+
+
+def test_page_does_what_it_says_when_followed(
+    environ: dict[str, str], root: Path, tmp_path: Path
+) -> None:
+    program = tmp_path / "bin" / "kernel-emulator"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m kernelmill.emulator "$@"\n', "utf-8")
+    program.chmod(0o755)
+    path = f"{program.parent}:{Path(sys.executable).parent}:{environ['PATH']}"
+    page = root / "docs" / "emulator.md"
+    assert run_page(page, folder=tmp_path, root=root, env={**environ, "PATH": path}) == 2
