@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kernelmill.binary.disassembly import disassemble
 from kernelmill.emulator.errors import DeviceFault
 from kernelmill.emulator.instructions import indexed
-from kernelmill.emulator.instructions.control import bind_end
+from kernelmill.emulator.instructions.control import bind_end, sets_mode
 from kernelmill.emulator.instructions.mfma import parse_shape
 from kernelmill.emulator.instructions.table import bind
 from kernelmill.emulator.program import Block, Decoded, End, Layout, decode, find_leaders
@@ -46,6 +46,8 @@ class Blocks:
             for item in disassemble(code, target=self._code_object.target, address=address)
         ]
         decoded = mark_indexed(decoded)
+        if any(map(sets_mode, decoded)):
+            self.layout = replace(self.layout, watches_mode=True)
         self._decoded |= {item.instruction.address: item for item in decoded}
         self._leaders |= find_leaders(decoded)
         for start in self._starts(decoded):

@@ -32,6 +32,9 @@ LDS_LIMIT: Final = 64 * 1024
 MAX_WORKGROUP: Final = 1024
 BATCH_BYTES: Final = 64 << 20
 """Vector registers of one batch. More would not fit the caches, less would not fill the loops."""
+STACK_BYTES: Final = 4096
+DENORMALS: Final = 16
+"""First bit in compute_pgm_rsrc1: all four set, no denormal number is flushed."""
 PACKET: Final = Struct("<HHHHHHIIIIIQQQQ")
 """The AQL dispatch packet: HSA Runtime Programmer's Reference Manual, section 2.8.3."""
 DISPATCH_TYPE: Final = 2
@@ -149,6 +152,7 @@ def _blocks(loaded: _Loaded, code_object: CodeObject, kernel: Kernel) -> Blocks:
             accumulators=accumulators,
             vectors=max(total, accumulators, kernel.vgpr_count),
             image=loaded.image.address,
+            watches_mode=kernel.descriptor.rsrc1 >> DENORMALS & 0xF != 0xF,
         )
         known = Blocks(code_object, layout)
         known.add(kernel.code_address, kernel.code_size)
@@ -255,10 +259,15 @@ def _run_batches(
             waves_per_group=waves,
             vectors=blocks.layout.vectors,
             lds_bytes=kernel.lds_bytes + dispatch.dynamic_lds_bytes,
-            private_bytes=kernel.private_bytes,
+            private_bytes=private_bytes(kernel),
         )
         _set_up(batch, dispatch, kernel, kernarg, packet)
         Machine(blocks, batch, kernel.code_address).run()
+
+
+def private_bytes(kernel: Kernel) -> int:
+    """Return the scratch memory of one lane, with a stack for calls that the compiler lost sight of."""
+    return kernel.private_bytes + (STACK_BYTES if kernel.uses_dynamic_stack else 0)
 
 
 def _set_up(batch: Batch, dispatch: Dispatch, kernel: Kernel, kernarg: int, packet: int) -> None:

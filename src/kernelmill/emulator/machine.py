@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from kernelmill.emulator.blocks import Blocks
     from kernelmill.emulator.program import Block
 
-PATIENCE: Final = 512
-"""After so many blocks, the group that waited longest runs: else a spin lock would never end."""
+QUANTUM: Final = 256
+"""Blocks that one group may run while others wait: else a spin lock would never end."""
 
 
 class Machine:
@@ -47,12 +47,16 @@ class Machine:
     def _choose(self) -> int:
         """Return the address of the group to run: the lowest, so that groups meet again."""
         oldest = min(self._since, key=self._since.__getitem__)
-        if self._turn - self._since[oldest] > PATIENCE:
-            return oldest
-        return min(self._ready)
+        return oldest if self._is_overdue(oldest) else min(self._ready)
+
+    def _is_overdue(self, address: int) -> bool:
+        return self._turn - self._since[address] > QUANTUM
 
     def _run_group(self, address: int, waves: Waves) -> None:
         """Run blocks for one group, until it splits, waits, ends, or another should go first."""
+        lowest = min(self._ready, default=None)
+        is_ahead = lowest is not None and address > lowest
+        end_of_turn = self._turn + QUANTUM
         while True:
             block = self.blocks.block(address)
             block.waves += waves.count
@@ -65,7 +69,11 @@ class Machine:
             if following is None:
                 return
             address = following
-            if self._ready and (address in self._ready or address > min(self._ready)):
+            if lowest is None:
+                continue
+            # Others wait, and only this group runs, so that they are where they were.
+            passes = address > lowest and not is_ahead
+            if passes or address in self._ready or self._turn > end_of_turn:
                 self._add(address, waves.indices)
                 return
 

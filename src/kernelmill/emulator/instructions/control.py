@@ -37,6 +37,8 @@ NO_EFFECT: Final = frozenset({
 """Instructions without a result here: order, caches, priorities, traces."""
 ENDS: Final = frozenset({"s_endpgm", "s_endpgm_saved", "s_endpgm_ordered_ps_done"})
 MODE: Final = "HW_REG_MODE"
+ROUNDING: Final = np.uint32(15)
+"""Bits of MODE: 0 is to nearest even."""
 
 
 def bind_end(decoded: Decoded, layout: Layout) -> End | None:
@@ -88,6 +90,11 @@ def _hardware_register(text: str) -> tuple[str, int, int]:
     return name, offset, size
 
 
+def sets_mode(decoded: Decoded) -> bool:
+    """Say whether an instruction may change how numbers are computed."""
+    return decoded.name.startswith("s_setreg") and MODE in decoded.operands[0].text
+
+
 def _bind_get_register(decoded: Decoded, layout: Layout) -> Operation:
     del layout
     name, offset, size = _hardware_register(decoded.operands[1].text)
@@ -119,7 +126,8 @@ def _bind_set_register(decoded: Decoded, layout: Layout) -> Operation:
             mode = w.registers.mode
             moved = (read(w) << np.uint32(offset)) & field
             mode[w.rows] = (mode[w.rows] & ~field) | moved
-            w.forget_mode()
+            if (mode[w.rows] & ROUNDING).any():
+                raise UnsupportedInstruction(f"{decoded}: only rounding to nearest is emulated")
 
     return run
 
