@@ -32,6 +32,7 @@ class Blocks:
         self._decoded: dict[int, Decoded] = {}
         self._leaders: set[int] = set()
         self._blocks: dict[int, Block] = {}
+        self._barriers: dict[int, Decoded] = {}
 
     def add(self, address: int, size_bytes: int) -> None:
         """Decode and bind all code from ``address`` on.
@@ -79,6 +80,10 @@ class Blocks:
         """Return all blocks there are."""
         return tuple(self._blocks.values())
 
+    def barrier_before(self, address: int) -> Decoded | None:
+        """Return the barrier after which waves go on at ``address``."""
+        return self._barriers.get(address)
+
     def _add_function(self, address: int) -> None:
         for symbol in self._code_object.elf.symbols():
             if _holds(symbol, address):
@@ -96,6 +101,8 @@ class Blocks:
                 raise DeviceFault(f"the code runs past its end at {place:#x}")
             decoded.append(item)
             end = bind_end(item, self.layout)
+            if end is not None and end.kind == "barrier":
+                self._barriers[end.following] = item
             place = item.next_address
             if end is None and place in self._leaders:
                 end = End(kind="next", following=place)

@@ -43,6 +43,8 @@ class Machine:
                 rows = self._ready.pop(address)
                 del self._since[address]
                 self._run_group(address, Waves(self.batch, rows))
+            for observer in self.batch.observers:
+                observer.on_end()
 
     def _choose(self) -> int:
         """Return the address of the group to run: the lowest, so that groups meet again."""
@@ -61,6 +63,8 @@ class Machine:
             block = self.blocks.block(address)
             block.waves += waves.count
             self._turn += 1
+            for observer in self.batch.observers:
+                observer.on_block(block, waves)
             if waves.fragments:
                 waves.fragments.clear()
             for operation in block.operations:
@@ -121,10 +125,11 @@ class Machine:
 
     def _wait(self, waves: Waves, following: int) -> int | None:
         """Let the waves wait at a barrier; return ``following`` if all came at once."""
+        self._resume[waves.indices] = following
         if waves.count == self.batch.waves:
+            self._tell_barrier(waves.indices)
             return following
         self._is_waiting[waves.indices] = True
-        self._resume[waves.indices] = following
         self._release()
         return None
 
@@ -138,9 +143,14 @@ class Machine:
         if not len(rows):
             return
         self._is_waiting[rows] = False
+        self._tell_barrier(rows)
         resume = self._resume[rows]
         for address in np.unique(resume):
             self._add(int(address), rows[resume == address])
+
+    def _tell_barrier(self, rows: Array) -> None:
+        for observer in self.batch.observers:
+            observer.on_barrier(rows, self._resume[rows])
 
     def _add(self, address: int, rows: Array) -> None:
         """Put waves in line at an address, together with those that are there."""
