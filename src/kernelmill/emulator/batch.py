@@ -13,11 +13,13 @@ from kernelmill.emulator.sources import APERTURE_LIMIT, PRIVATE_APERTURE, SHARED
 
 if TYPE_CHECKING:
     from kernelmill.emulator.memory import Memory
+    from kernelmill.emulator.observer import Access, Observer
     from kernelmill.emulator.program import Decoded
     from kernelmill.emulator.registers import Waves
 
 POISON_BYTE = 0xFF
 SCRATCH_ALIGNMENT = 16
+SINK_BYTES = 64
 
 
 class Batch:
@@ -53,6 +55,10 @@ class Batch:
         lanes = np.arange(self.waves * LANES, dtype=np.int64).reshape(self.waves, LANES)
         self._scratch_start = self.scratch.ctypes.data + lanes * stride
         self._ticks = 0
+        self.observers: tuple[Observer, ...] = ()
+        self.has_acquired = np.zeros(self.waves, np.bool_)
+        """Which waves made an acquire that other workgroups can answer."""
+        self._sink = np.full(SINK_BYTES, POISON_BYTE, np.uint8)
 
     def tick(self) -> int:
         """Return a number larger than the one before."""
@@ -96,8 +102,8 @@ class Batch:
         site: Decoded,
         addresses: Array,
         size_bytes: int,
+        access: Access,
         *,
-        writing: bool,
         lanes: Array | None = None,
     ) -> Array | None:
         """Return ``addresses`` with those of inactive lanes made harmless; ``None`` if all are.
@@ -114,11 +120,25 @@ class Batch:
         if not active.size:
             return None
         low, high = int(active.min()), int(active.max())
-        if not self.memory.spans(low, high + size_bytes, writing=writing):
-            wild = chosen & ~self.memory.check(addresses, size_bytes, writing=writing)
+        if not self.memory.spans(low, high + size_bytes, writing=access != "read"):
+            wild = chosen & ~self.memory.check(addresses, size_bytes, writing=access != "read")
             if wild.any():
-                self.raise_wild(w, site, addresses, wild, size_bytes, writing=writing)
+                addresses = self._divert(w, site, access, addresses, wild, size_bytes)
+                chosen = chosen & ~wild
+                low = int(addresses[wild][0])
+        if self.observers and chosen.any():
+            for observer in self.observers:
+                observer.on_global(w, site, access, addresses, chosen, size_bytes)
         return addresses if is_full else np.where(chosen, addresses, low)
+
+    def _divert(
+        self, w: Waves, site: Decoded, access: Access, addresses: Array, wild: Array, size: int
+    ) -> Array:
+        """Lead wild lanes to memory that nobody uses, if an observer wants to go on."""
+        going_on = [o.on_wild(w, site, access, addresses, wild, size) for o in self.observers]
+        if not any(going_on):
+            self.raise_wild(w, site, addresses, wild, size, access)
+        return np.where(wild, self._sink.ctypes.data, addresses)
 
     def raise_wild(
         self,
@@ -127,22 +147,21 @@ class Batch:
         addresses: Array,
         wild: Array,
         size_bytes: int,
-        *,
-        writing: bool,
+        access: Access,
     ) -> None:
         """Raise for the first lane that is out of bounds."""
         wave, lane = (int(place[0]) for place in np.nonzero(wild))
         address = int(addresses[wave, lane])
         row = int(w.indices[wave])
-        verb = "write" if writing else "read"
         raise DeviceFault(
-            f"{site}: {verb} of {size_bytes} bytes at {address:#x} is outside every allocation",
+            f"{site}: {access} of {size_bytes} bytes at {address:#x} is outside every allocation",
             where=f"workgroup {int(self.workgroups[self.group_of[row]])},"
             f" work-item {int(self.wave_of[row]) * LANES + lane}",
-            hint=self._neighbour(address),
+            hint=self.neighbour(address),
         )
 
-    def _neighbour(self, address: int) -> str:
+    def neighbour(self, address: int) -> str:
+        """Say which allocation is near an address."""
         if old := self.memory.find_freed(address):
             return f"inside the freed {old}"
         if near := self.memory.find_before(address):

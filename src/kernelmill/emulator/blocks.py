@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kernelmill.binary.disassembly import disassemble
 from kernelmill.emulator.errors import DeviceFault
 from kernelmill.emulator.instructions import indexed
-from kernelmill.emulator.instructions.control import bind_end
+from kernelmill.emulator.instructions.control import bind_end, sets_mode
 from kernelmill.emulator.instructions.mfma import parse_shape
 from kernelmill.emulator.instructions.table import bind
 from kernelmill.emulator.program import Block, Decoded, End, Layout, decode, find_leaders
@@ -32,6 +32,7 @@ class Blocks:
         self._decoded: dict[int, Decoded] = {}
         self._leaders: set[int] = set()
         self._blocks: dict[int, Block] = {}
+        self._barriers: dict[int, Decoded] = {}
 
     def add(self, address: int, size_bytes: int) -> None:
         """Decode and bind all code from ``address`` on.
@@ -46,6 +47,8 @@ class Blocks:
             for item in disassemble(code, target=self._code_object.target, address=address)
         ]
         decoded = mark_indexed(decoded)
+        if any(map(sets_mode, decoded)):
+            self.layout = replace(self.layout, watches_mode=True)
         self._decoded |= {item.instruction.address: item for item in decoded}
         self._leaders |= find_leaders(decoded)
         for start in self._starts(decoded):
@@ -77,6 +80,10 @@ class Blocks:
         """Return all blocks there are."""
         return tuple(self._blocks.values())
 
+    def barrier_before(self, address: int) -> Decoded | None:
+        """Return the barrier after which waves go on at ``address``."""
+        return self._barriers.get(address)
+
     def _add_function(self, address: int) -> None:
         for symbol in self._code_object.elf.symbols():
             if _holds(symbol, address):
@@ -94,6 +101,8 @@ class Blocks:
                 raise DeviceFault(f"the code runs past its end at {place:#x}")
             decoded.append(item)
             end = bind_end(item, self.layout)
+            if end is not None and end.kind == "barrier":
+                self._barriers[end.following] = item
             place = item.next_address
             if end is None and place in self._leaders:
                 end = End(kind="next", following=place)

@@ -77,6 +77,12 @@ def _halves(value: Array) -> tuple[Array, Array]:
     return high, value - high
 
 
+def flush(value: Array) -> Array:
+    """Return zeros of the same sign for denormal numbers, all others as they are."""
+    smallest = np.finfo(value.dtype).smallest_normal
+    return np.where(np.abs(value) < smallest, np.copysign(value.dtype.type(0), value), value)
+
+
 def minimum(a: Array, b: Array) -> Array:
     """Return the lesser; -0 is less than +0, a number wins against NaN."""
     found = np.fmin(a, b)

@@ -16,11 +16,14 @@ from kernelmill.emulator.arrays import ALL_LANES, LANES, Array
 from kernelmill.emulator.batch import Batch
 from kernelmill.emulator.blocks import Blocks
 from kernelmill.emulator.errors import LaunchError
+from kernelmill.emulator.findings import Finding, Findings
+from kernelmill.emulator.global_shadow import GlobalShadow
 from kernelmill.emulator.image import Image
 from kernelmill.emulator.machine import Machine
 from kernelmill.emulator.memory import Memory
 from kernelmill.emulator.program import Layout
 from kernelmill.emulator.registers import EXEC, EXEC_PAIR
+from kernelmill.emulator.sanitizer import Sanitizer
 from kernelmill.emulator.sources import PRIVATE_APERTURE, SHARED_APERTURE
 
 if TYPE_CHECKING:
@@ -32,6 +35,9 @@ LDS_LIMIT: Final = 64 * 1024
 MAX_WORKGROUP: Final = 1024
 BATCH_BYTES: Final = 64 << 20
 """Vector registers of one batch. More would not fit the caches, less would not fill the loops."""
+STACK_BYTES: Final = 4096
+DENORMALS: Final = 16
+"""First bit in compute_pgm_rsrc1: all four set, no denormal number is flushed."""
 PACKET: Final = Struct("<HHHHHHIIIIIQQQQ")
 """The AQL dispatch packet: HSA Runtime Programmer's Reference Manual, section 2.8.3."""
 DISPATCH_TYPE: Final = 2
@@ -61,6 +67,8 @@ class DispatchReport:
     """Executed, one for each wave."""
     mnemonics: Mapping[str, int] = field(repr=False)
     """How often each was executed, one for each wave."""
+    findings: tuple[Finding, ...]
+    """Empty unless the launch was sanitized, or it is clean."""
     seconds: float
     """Of this computer: it says nothing of a GPU."""
 
@@ -100,12 +108,12 @@ def run_dispatch(dispatch: Dispatch, memory: Memory, *, sanitize: bool = False) 
         UnsupportedInstruction: the kernel has an instruction that is not emulated.
         DeviceFault: the kernel did what makes a device stop.
     """
-    del sanitize
     started = time.perf_counter()
     kernel = find_kernel(dispatch)
     check_launch(dispatch, kernel)
     loaded = _load(dispatch.code_object, memory)
     blocks = _blocks(loaded, dispatch.code_object, kernel)
+    findings = Findings() if sanitize else None
     before = {block.address: block.waves for block in blocks.built}
     kernarg = memory.allocate(max(kernel.kernarg_bytes, 8), label="kernel arguments")
     packet = memory.allocate(PACKET.size, label="dispatch packet")
@@ -116,7 +124,7 @@ def run_dispatch(dispatch: Dispatch, memory: Memory, *, sanitize: bool = False) 
         memory.view(packet, PACKET.size)[:] = np.frombuffer(
             _packet(dispatch, kernel, kernarg), np.uint8
         )
-        _run_batches(dispatch, kernel, blocks, memory, kernarg, packet)
+        _run_batches(dispatch, kernel, blocks, memory, kernarg, packet, findings)
     finally:
         memory.free(kernarg)
         memory.free(packet)
@@ -125,6 +133,7 @@ def run_dispatch(dispatch: Dispatch, memory: Memory, *, sanitize: bool = False) 
         kernel=kernel.name,
         instructions=sum(mnemonics.values()),
         mnemonics=dict(sorted(mnemonics.items())),
+        findings=findings.all if findings else (),
         seconds=time.perf_counter() - started,
     )
 
@@ -149,6 +158,7 @@ def _blocks(loaded: _Loaded, code_object: CodeObject, kernel: Kernel) -> Blocks:
             accumulators=accumulators,
             vectors=max(total, accumulators, kernel.vgpr_count),
             image=loaded.image.address,
+            watches_mode=kernel.descriptor.rsrc1 >> DENORMALS & 0xF != 0xF,
         )
         known = Blocks(code_object, layout)
         known.add(kernel.code_address, kernel.code_size)
@@ -241,13 +251,20 @@ def _packet(dispatch: Dispatch, kernel: Kernel, kernarg: int) -> bytes:
 
 
 def _run_batches(
-    dispatch: Dispatch, kernel: Kernel, blocks: Blocks, memory: Memory, kernarg: int, packet: int
+    dispatch: Dispatch,
+    kernel: Kernel,
+    blocks: Blocks,
+    memory: Memory,
+    kernarg: int,
+    packet: int,
+    findings: Findings | None,
 ) -> None:
     items = int(np.prod(dispatch.block))
     waves = -(-items // LANES)
     per_wave = blocks.layout.vectors * LANES * 4
     size = max(BATCH_BYTES // (per_wave * waves), 1)
     total = int(np.prod(dispatch.grid))
+    shadow = GlobalShadow(memory)
     for start in range(0, total, size):
         batch = Batch(
             memory,
@@ -255,10 +272,33 @@ def _run_batches(
             waves_per_group=waves,
             vectors=blocks.layout.vectors,
             lds_bytes=kernel.lds_bytes + dispatch.dynamic_lds_bytes,
-            private_bytes=kernel.private_bytes,
+            private_bytes=private_bytes(kernel),
         )
         _set_up(batch, dispatch, kernel, kernarg, packet)
+        if findings is not None:
+            sanitizer = Sanitizer(
+                batch,
+                blocks.layout,
+                findings,
+                kernel=kernel.name,
+                defined_scalars=_first_free_scalar(kernel),
+                shadow=shadow,
+                source_of=lambda _: "",
+                barrier_before=blocks.barrier_before,
+            )
+            batch.observers = (sanitizer,)
         Machine(blocks, batch, kernel.code_address).run()
+
+
+def _first_free_scalar(kernel: Kernel) -> int:
+    """Return the number of the first scalar register that nothing sets up."""
+    rsrc2 = kernel.descriptor.rsrc2
+    return (rsrc2 >> 1 & 0x1F) + sum(rsrc2 >> bit & 1 for bit in (7, 8, 9, 10))
+
+
+def private_bytes(kernel: Kernel) -> int:
+    """Return the scratch memory of one lane, with a stack for calls that the compiler lost sight of."""
+    return kernel.private_bytes + (STACK_BYTES if kernel.uses_dynamic_stack else 0)
 
 
 def _set_up(batch: Batch, dispatch: Dispatch, kernel: Kernel, kernarg: int, packet: int) -> None:

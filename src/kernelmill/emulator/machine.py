@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from kernelmill.emulator.blocks import Blocks
     from kernelmill.emulator.program import Block
 
-PATIENCE: Final = 512
-"""After so many blocks, the group that waited longest runs: else a spin lock would never end."""
+QUANTUM: Final = 256
+"""Blocks that one group may run while others wait: else a spin lock would never end."""
 
 
 class Machine:
@@ -43,20 +43,28 @@ class Machine:
                 rows = self._ready.pop(address)
                 del self._since[address]
                 self._run_group(address, Waves(self.batch, rows))
+            for observer in self.batch.observers:
+                observer.on_end()
 
     def _choose(self) -> int:
         """Return the address of the group to run: the lowest, so that groups meet again."""
         oldest = min(self._since, key=self._since.__getitem__)
-        if self._turn - self._since[oldest] > PATIENCE:
-            return oldest
-        return min(self._ready)
+        return oldest if self._is_overdue(oldest) else min(self._ready)
+
+    def _is_overdue(self, address: int) -> bool:
+        return self._turn - self._since[address] > QUANTUM
 
     def _run_group(self, address: int, waves: Waves) -> None:
         """Run blocks for one group, until it splits, waits, ends, or another should go first."""
+        lowest = min(self._ready, default=None)
+        is_ahead = lowest is not None and address > lowest
+        end_of_turn = self._turn + QUANTUM
         while True:
             block = self.blocks.block(address)
             block.waves += waves.count
             self._turn += 1
+            for observer in self.batch.observers:
+                observer.on_block(block, waves)
             if waves.fragments:
                 waves.fragments.clear()
             for operation in block.operations:
@@ -65,7 +73,11 @@ class Machine:
             if following is None:
                 return
             address = following
-            if self._ready and (address in self._ready or address > min(self._ready)):
+            if lowest is None:
+                continue
+            # Others wait, and only this group runs, so that they are where they were.
+            passes = address > lowest and not is_ahead
+            if passes or address in self._ready or self._turn > end_of_turn:
                 self._add(address, waves.indices)
                 return
 
@@ -113,10 +125,11 @@ class Machine:
 
     def _wait(self, waves: Waves, following: int) -> int | None:
         """Let the waves wait at a barrier; return ``following`` if all came at once."""
+        self._resume[waves.indices] = following
         if waves.count == self.batch.waves:
+            self._tell_barrier(waves.indices)
             return following
         self._is_waiting[waves.indices] = True
-        self._resume[waves.indices] = following
         self._release()
         return None
 
@@ -130,9 +143,14 @@ class Machine:
         if not len(rows):
             return
         self._is_waiting[rows] = False
+        self._tell_barrier(rows)
         resume = self._resume[rows]
         for address in np.unique(resume):
             self._add(int(address), rows[resume == address])
+
+    def _tell_barrier(self, rows: Array) -> None:
+        for observer in self.batch.observers:
+            observer.on_barrier(rows, self._resume[rows])
 
     def _add(self, address: int, rows: Array) -> None:
         """Put waves in line at an address, together with those that are there."""

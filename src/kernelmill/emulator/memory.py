@@ -78,15 +78,32 @@ class Memory:
         self._live: list[Allocation] = []
         self._owned: dict[int, Array] = {}
         self._freed: list[Allocation] = []
+        self._written: dict[int, Array] = {}
+        """Start of an allocation -> 1 for each byte that was written; only where that is known."""
 
     def add(
-        self, address: int, size_bytes: int, *, label: str = "", writable: bool = True
+        self,
+        address: int,
+        size_bytes: int,
+        *,
+        label: str = "",
+        writable: bool = True,
+        initialised: bool = True,
     ) -> None:
         """Make ``size_bytes`` bytes of this process at ``address`` visible to device code.
+
+        Args:
+            address: of the first byte.
+            size_bytes: may be 0.
+            label: what findings call it.
+            writable: device code may write.
+            initialised: its contents mean something. If not, ``mark_written`` says what does.
 
         Raises:
             LaunchError: they overlap an allocation that is there already.
         """
+        if not initialised:
+            self._written[address] = np.zeros(size_bytes, np.uint8)
         new = Allocation(
             address=address, size_bytes=size_bytes, label=label, is_writable=writable
         )
@@ -108,12 +125,13 @@ class Memory:
             raise LaunchError(f"no allocation begins at {address:#x}")
         self._freed = [*self._freed[-REMEMBERED:], self._live.pop(place)]
         self._starts.pop(place)
+        self._written.pop(address, None)
 
     def allocate(self, size_bytes: int, *, label: str = "") -> int:
         """Return the address of new memory, aligned to 512 bytes and filled with 0xFF."""
         held = np.full(size_bytes + ALIGNMENT, POISON_BYTE, np.uint8)
         address = -(-held.ctypes.data // ALIGNMENT) * ALIGNMENT
-        self.add(address, size_bytes, label=label)
+        self.add(address, size_bytes, label=label, initialised=False)
         self._owned[address] = held
         return address
 
@@ -164,10 +182,49 @@ class Memory:
     def view(self, address: int, size_bytes: int) -> Array:
         """Return ``size_bytes`` bytes from ``address`` as an array that shares their memory.
 
+        They count as written from then on.
+
         Raises:
             LaunchError: they are not all inside one allocation.
         """
         if not self.spans(address, address + size_bytes, writing=False):
             raise LaunchError(f"{size_bytes} bytes at {address:#x} are not inside an allocation")
+        self.mark_written(address, size_bytes)
         start = address - ORIGIN
         return SPACES[1][start : start + size_bytes]
+
+    def mark_written(self, address: int, size_bytes: int) -> None:
+        """Take note that the host wrote ``size_bytes`` bytes at ``address``."""
+        found = self.find(address)
+        known = self._written.get(found.address) if found else None
+        if found is not None and known is not None:
+            start = address - found.address
+            known[start : start + size_bytes] = 1
+
+    def unwritten(self, addresses: Array, lanes: Array, width_bytes: int) -> Array | None:
+        """Return which of ``lanes`` see a byte nobody wrote; ``None`` where that is not known."""
+        inside, places, known = self._places(addresses, lanes)
+        if known is None:
+            return None
+        missing = np.zeros(len(places), np.bool_)
+        for byte in range(width_bytes):
+            missing |= known[places + byte] == 0
+        found = np.zeros(lanes.shape, np.bool_)
+        found[inside] = missing
+        return found
+
+    def mark_lanes(self, addresses: Array, lanes: Array, width_bytes: int) -> None:
+        """Take note that device code wrote."""
+        _, places, known = self._places(addresses, lanes)
+        if known is not None:
+            for byte in range(width_bytes):
+                known[places + byte] = 1
+
+    def _places(self, addresses: Array, lanes: Array) -> tuple[Array, Array, Array | None]:
+        """Return the lanes in the first lane's allocation, their places in it, and its record."""
+        found = self.find(int(addresses[lanes][0])) if self._written else None
+        known = self._written.get(found.address) if found else None
+        if found is None or known is None:
+            return lanes, np.empty(0, np.int64), None
+        inside = lanes & (addresses >= found.address) & (addresses < found.end)
+        return inside, addresses[inside] - found.address, known

@@ -73,6 +73,8 @@ class Layout:
     """Vector registers in all."""
     image: int
     """What is added to a code object's address where it is loaded."""
+    watches_mode: bool = False
+    """Denormal numbers may be flushed: the MODE register has to be looked at."""
 
 
 EndKind = Literal["next", "branch", "condition", "jump", "call", "barrier", "end"]

@@ -22,6 +22,8 @@ VCC: Final = 106
 M0: Final = 124
 EXEC: Final = 126
 EXEC_PAIR: Final = EXEC // 2
+DENORMAL_BIT: Final = {16: 6, 32: 4, 64: 6}
+"""Of MODE: where the two bits lie that say whether denormal numbers are kept, by width."""
 ALL_BITS: Final = np.uint32(0xFFFF_FFFF)
 
 
@@ -92,8 +94,11 @@ class Waves:
             self._bits = np.multiply(self.lanes, ALL_BITS, dtype=np.uint32)
         return self._bits
 
-    def forget_mode(self) -> None:
-        """Take note that MODE was written."""
+    def flushes(self, width: int) -> Array:
+        """Return whether each wave flushes denormal numbers of ``width`` bits: bool [wave, 1]."""
+        shift = np.uint32(DENORMAL_BIT[width])
+        kept = (self.registers.mode[self.rows] >> shift) & np.uint32(3)
+        return (kept != 3)[:, None]
 
     # Vector registers
 

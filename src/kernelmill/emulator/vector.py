@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from kernelmill.emulator import floats
 from kernelmill.emulator.arrays import LANES, Array
 from kernelmill.emulator.dpp import LaneMap, lane_map
 from kernelmill.emulator.errors import UnsupportedInstruction
@@ -72,12 +73,30 @@ def bind_vector(decoded: Decoded, layout: Layout, semantics: Vector) -> Operatio
         raise UnsupportedInstruction(f"{decoded}: {len(kinds)} sources expected")
     read = bind_sources(decoded, layout, sources, kinds)
     compute = _with_output_modifiers(decoded, semantics)
-    if is_plain(decoded) and isinstance(compute, np.ufunc) and semantics.result[1:] == "32":
+    if not layout.watches_mode and is_plain(decoded) and isinstance(compute, np.ufunc) and semantics.result[1:] == "32":
         return _bind_ufunc(compute, read, vector_index(target, layout, decoded), semantics.result)
     write = bind_write(decoded, layout, target, semantics.result, keeps_high=semantics.keeps_high)
+    if layout.watches_mode and "f" in semantics.result + "".join(kinds):
+        return _bind_flushing(compute, read, write)
 
     def run(w: Waves) -> None:
         write(w, compute(*[source(w) for source in read]))
+
+    return run
+
+
+def flushed(w: Waves, value: Array) -> Array:
+    """Return a source or result with denormal numbers flushed where MODE says so."""
+    if value.dtype.kind != "f":
+        return value
+    chosen = w.flushes(value.dtype.itemsize * 8)
+    return np.where(chosen, floats.flush(value), value) if chosen.any() else value
+
+
+def _bind_flushing(compute: Compute, read: Sequence[Reader], write: Writer) -> Operation:
+    def run(w: Waves) -> None:
+        values = [flushed(w, source(w)) for source in read]
+        write(w, flushed(w, compute(*values)))
 
     return run
 

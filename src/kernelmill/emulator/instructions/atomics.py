@@ -186,7 +186,7 @@ def _bind_global(space: Space, atomic: Atomic) -> Binder:
         scalar = rest[0] if rest else NOTHING
         address = bind_global_address(space, vector, scalar, decoded, layout)
         width = DTYPES[atomic.kind].itemsize
-        checked = bind_checked(space, address, decoded, width, writing=True)
+        checked = bind_checked(space, address, decoded, width, "atomic")
         return bind_atomic(atomic, checked, vector_index(data, layout, decoded), target)
 
     return bind
@@ -212,9 +212,11 @@ def _lds_table() -> dict[str, Atomic]:
 LDS: Final = _lds_table()
 
 
-def lds_addresses(w: Waves, place: Array, width_bytes: int) -> tuple[Array, Array]:
+def lds_addresses(
+    w: Waves, site: Decoded, place: Array, width_bytes: int
+) -> tuple[Array, Array]:
     """Return host addresses, and which lanes are active and inside LDS: both [wave, lane]."""
-    lanes = usable(w, place, width_bytes)
+    lanes = usable(w, site, place, width_bytes, "atomic")
     addresses = place + w.batch.lds_start(w)
     return addresses, np.ones(addresses.shape, np.bool_) if lanes is None else lanes
 
@@ -237,7 +239,7 @@ def _bind_lds(decoded: Decoded, layout: Layout) -> Operation:
     width = DTYPES[atomic.kind].itemsize
 
     def run(w: Waves) -> None:
-        addresses, lanes = lds_addresses(w, read(w).astype(np.int64) + offset, width)
+        addresses, lanes = lds_addresses(w, decoded, read(w).astype(np.int64) + offset, width)
         old = apply(atomic, addresses[lanes], read_data(w, data, atomic.kind)[lanes], None)
         if target is not None:
             write_old(w, target, old, lanes)
@@ -259,7 +261,7 @@ def _bind_lds_pair(compute: Compute, kind: str) -> Binder:
 
         def run(w: Waves) -> None:
             place = read(w).astype(np.int64) + offset
-            addresses, lanes = lds_addresses(w, place, dtype.itemsize)
+            addresses, lanes = lds_addresses(w, decoded, place, dtype.itemsize)
             values = [read_data(w, index, kind)[lanes] for index in (first, second)]
             pairs = np.empty(values[0].shape, [("first", dtype), ("second", dtype)])
             pairs["first"], pairs["second"] = values
@@ -293,7 +295,7 @@ def _bind_exchange_two(width: int, stride: int) -> Binder:
             base = read(w).astype(np.int64)
             values = [read_data(w, index, kind).copy() for index in data]
             for i, offset in enumerate(offsets):
-                addresses, lanes = lds_addresses(w, base + offset, width // 8)
+                addresses, lanes = lds_addresses(w, decoded, base + offset, width // 8)
                 old = update(addresses[lanes], values[i][lanes], OPERATIONS["swap"])
                 write_old(w, target + i * words, old, lanes)
 
@@ -349,7 +351,7 @@ def _bind_conditional_exchange(decoded: Decoded, layout: Layout) -> Operation:
     offset = number(decoded.modifiers.get("offset", "0"))
 
     def run(w: Waves) -> None:
-        addresses, lanes = lds_addresses(w, read(w).astype(np.int64) + offset, 8)
+        addresses, lanes = lds_addresses(w, decoded, read(w).astype(np.int64) + offset, 8)
         value = read_data(w, indices[1], "u64")[lanes]
         write_old(w, indices[0], update(addresses[lanes], value, _exchange_conditionally), lanes)
 

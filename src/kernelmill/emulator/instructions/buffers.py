@@ -5,7 +5,7 @@ Source: AMD's "Instinct MI300 Instruction Set Architecture", section 9.1.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from kernelmill.emulator.registers import M0, Waves
 from kernelmill.emulator.sources import DTYPES, bind_scalar, bind_source, vector_index
 from kernelmill.emulator.vector import Binder
 
+if TYPE_CHECKING:
+    from kernelmill.emulator.observer import Access
+
 ADDRESS_MASK: Final = np.uint64((1 << 48) - 1)
 STRIDE_MASK: Final = np.uint64(0x3FFF)
 SWIZZLE: Final = np.uint64(1 << 63)
@@ -36,10 +39,15 @@ class BufferAddress:
     """The address operands of a buffer instruction: vector, descriptor, scalar offset."""
 
     def __init__(
-        self, operands: tuple[Operand, ...], decoded: Decoded, layout: Layout, width_bytes: int
+        self,
+        operands: tuple[Operand, ...],
+        decoded: Decoded,
+        layout: Layout,
+        width_bytes: int,
+        access: Access = "read",
     ) -> None:
         vector, resource, offset = operands
-        self.decoded, self.width_bytes = decoded, width_bytes
+        self.decoded, self.width_bytes, self.access = decoded, width_bytes, access
         self.has_index = "idxen" in decoded.modifiers
         self.has_offset = "offen" in decoded.modifiers
         first = None if vector.text == "off" else vector_index(vector, layout, decoded)
@@ -70,7 +78,7 @@ class BufferAddress:
         lanes = w.lanes & inside
         address = base + scalar + index * stride + place
         usable = w.batch.check_global(
-            w, self.decoded, address, self.width_bytes, writing=False, lanes=lanes
+            w, self.decoded, address, self.width_bytes, self.access, lanes=lanes
         )
         return (address if usable is None else usable), lanes
 
@@ -125,7 +133,7 @@ def _bind_store(form: Form) -> Binder:
 
     def bind(decoded: Decoded, layout: Layout) -> Operation:
         index = vector_index(decoded.operands[0], layout, decoded)
-        address = BufferAddress(decoded.operands[1:4], decoded, layout, form.width_bytes)
+        address = BufferAddress(decoded.operands[1:4], decoded, layout, form.width_bytes, "write")
         shift = np.uint32(16 if form.half == "high" else 0)
 
         def run(w: Waves) -> None:
@@ -144,7 +152,7 @@ def _bind_atomic(atomic: Atomic) -> Binder:
 
     def bind(decoded: Decoded, layout: Layout) -> Operation:
         data = vector_index(decoded.operands[0], layout, decoded)
-        address = BufferAddress(decoded.operands[1:4], decoded, layout, 4 * step)
+        address = BufferAddress(decoded.operands[1:4], decoded, layout, 4 * step, "atomic")
         returns = returns_old(decoded)
 
         def run(w: Waves) -> None:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from kernelmill.emulator import floats
 from kernelmill.emulator.arrays import LANES, Array, lanes_of, masks_of
-from kernelmill.emulator.errors import UnsupportedInstruction
 from kernelmill.emulator.instructions.salu import bind_result
 from kernelmill.emulator.operands import Operand, parse_operand
 from kernelmill.emulator.program import Decoded, Layout, Operation, Reader
 from kernelmill.emulator.registers import Waves
 from kernelmill.emulator.sources import bind_scalar
-from kernelmill.emulator.vector import Binder, Compute, Writer, bind_sources, bind_write
+from kernelmill.emulator.vector import (
+    Binder,
+    Compute,
+    Writer,
+    bind_sources,
+    bind_write,
+)
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
 LIMIT: Final = U64(0xFFFF_FFFF)
@@ -109,51 +116,82 @@ def _bind_wide_multiply(*, is_signed: bool) -> Binder:
     return bind
 
 
-def _bind_division_scale(width: int) -> Binder:
-    """Bind ``v_div_scale``: scale a denominator or numerator so that dividing cannot go wrong."""
-    kind = f"f{width}"
-    large = {32: 96, 64: 768}[width]
-    step = {32: 64, 64: 128}[width]
-    bias = {32: 127, 64: 1023}[width]
-    fraction = {32: 23, 64: 52}[width]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Division:
+    """The numbers that the division instructions of one width use."""
 
-    def scale(a: Array, denominator: Array, numerator: Array) -> tuple[Array, Array]:
-        """Follow the ISA's pseudo-code, rule by rule."""
-        dtype = a.dtype.type
-        _, over = np.frexp(numerator)
-        _, under = np.frexp(denominator)
-        tiny = np.ldexp(dtype(1), 1 - bias)
-        up, down = np.ldexp(a, step), np.ldexp(a, -step)
-        quotient = numerator / denominator
-        inverse = dtype(1) / denominator
-        is_denominator, is_numerator = a == denominator, a == numerator
-        invalid = (denominator == 0) | (numerator == 0)
-        rules = [
-            (invalid, np.full_like(a, np.nan), False),
-            (over - under >= large, np.where(is_denominator, up, a), True),
-            (np.abs(denominator) < tiny, up, False),
-            (
-                (np.abs(inverse) < tiny) & (np.abs(quotient) < tiny),
-                np.where(is_denominator, up, a), True,
-            ),
-            (np.abs(inverse) < tiny, down, False),
-            (np.abs(quotient) < tiny, np.where(is_numerator, up, a), True),
-            (over <= fraction + 1 - bias, up, False),
-        ]  # fmt: skip
-        conditions = [rule for rule, _, _ in rules]
-        result = np.select(conditions, [value for _, value, _ in rules], a)
-        flags = np.select(conditions, [np.full(a.shape, flag) for _, _, flag in rules], default=False)
-        return result, flags
+    kind: str
+    large: int
+    """Difference of exponents from which the quotient may overflow."""
+    step: int
+    """Power of two by which operands are scaled."""
+    fraction_bits: int
+    bias: int
+    tiny_numerator: int
+    """Biased exponent of a numerator that is scaled up."""
+    fused: Compute
 
+
+DIVISIONS: Final = {
+    32: Division(
+        kind="f32", large=96, step=64, fraction_bits=23, bias=127, tiny_numerator=23,
+        fused=floats.fma32,
+    ),
+    64: Division(
+        kind="f64", large=768, step=128, fraction_bits=52, bias=1023, tiny_numerator=53,
+        fused=floats.fma64,
+    ),
+}  # fmt: skip
+
+
+def biased_exponent(value: Array, division: Division) -> Array:
+    """Return the exponent field of floating-point numbers: int64."""
+    bits = value.view(np.dtype(f"u{value.dtype.itemsize}"))
+    field = (bits >> bits.dtype.type(division.fraction_bits)).astype(I64)
+    return field & (2 * division.bias + 1)
+
+
+def scale_division(
+    division: Division, a: Array, denominator: Array, numerator: Array
+) -> tuple[Array, Array]:
+    """Return ``a``, scaled so that dividing cannot go wrong, and whether to undo it later.
+
+    The rules, in order, are the pseudo-code of ``V_DIV_SCALE`` in AMD's manual, but for a large
+    denominator with a tiny quotient, which is scaled down: up, as printed, it would overflow.
+    """
+    over, under = (biased_exponent(x, division) for x in (numerator, denominator))
+    tiny = np.ldexp(a.dtype.type(1), 1 - division.bias)
+    up, down = np.ldexp(a, division.step), np.ldexp(a, -division.step)
+    inverse, quotient = 1 / denominator, numerator / denominator
+    inverse_is_tiny = (inverse != 0) & (np.abs(inverse) < tiny)
+    quotient_is_tiny = (np.abs(quotient) < tiny) & ~np.isinf(denominator)
+    for_denominator = np.where(a == denominator, up, a)
+    for_numerator = np.where(a == numerator, up, a)
+    rules = (
+        ((denominator == 0) | (numerator == 0), np.full_like(a, np.nan), False),
+        (over - under >= division.large, for_denominator, True),
+        (np.abs(denominator) < tiny, up, False),
+        (inverse_is_tiny & quotient_is_tiny, np.where(a == denominator, down, a), True),
+        (inverse_is_tiny, down, False),
+        (quotient_is_tiny, for_numerator, True),
+        (over <= division.tiny_numerator, up, False),
+    )
+    conditions = [rule for rule, _, _ in rules]
+    result = np.select(conditions, [value for _, value, _ in rules], a)
+    flags = np.select(conditions, [np.full(a.shape, flag) for _, _, flag in rules], default=False)
+    return result, flags
+
+
+def _bind_division_scale(division: Division) -> Binder:
     def bind(decoded: Decoded, layout: Layout) -> Operation:
         target, flag, *sources = decoded.operands
-        read = bind_sources(decoded, layout, sources, [kind] * 3)
-        write = bind_write(decoded, layout, target, kind)
+        read = bind_sources(decoded, layout, sources, [division.kind] * 3)
+        write = bind_write(decoded, layout, target, division.kind)
         write_flag = bind_mask_result(flag, decoded)
 
         def run(w: Waves) -> None:
-            values = [np.broadcast_to(source(w), (w.count, LANES)) for source in read]
-            result, flags = scale(*values)
+            values = (np.broadcast_to(source(w), (w.count, LANES)) for source in read)
+            result, flags = scale_division(division, *map(np.ascontiguousarray, values))
             write(w, result)
             write_flag(w, flags)
 
@@ -162,22 +200,22 @@ def _bind_division_scale(width: int) -> Binder:
     return bind
 
 
-def _bind_division_sum(width: int, fused: Compute) -> Binder:
+def _bind_division_sum(division: Division) -> Binder:
     """Bind ``v_div_fmas``: multiply-add, and undo the scale where VCC says there was one."""
-    kind, power = f"f{width}", {32: 32, 64: 64}[width]
 
     def bind(decoded: Decoded, layout: Layout) -> Operation:
         target, *sources = decoded.operands
-        read = bind_sources(decoded, layout, sources, [kind] * 3)
+        read = bind_sources(decoded, layout, sources, [division.kind] * 3)
         mask = bind_mask(parse_operand("vcc"), decoded)
-        write = bind_write(decoded, layout, target, kind)
+        write = bind_write(decoded, layout, target, division.kind)
 
         def run(w: Waves) -> None:
-            a, b, c = (source(w) for source in read)
-            total = fused(a, b, c)
-            # The scale goes back to where the quotient's exponent is: up if it was large.
-            _, exponent = np.frexp(c)
-            scaled = np.ldexp(total, np.where(exponent > 1, power, -power))
+            values = (np.broadcast_to(source(w), (w.count, LANES)) for source in read)
+            a, b, c = map(np.ascontiguousarray, values)
+            total = division.fused(a, b, c)
+            # The estimate's exponent tells which way it was scaled.
+            is_large = biased_exponent(c, division) > division.bias
+            scaled = np.ldexp(total, np.where(is_large, division.step, -division.step))
             write(w, np.where(mask(w), scaled, total))
 
         return run
@@ -194,6 +232,8 @@ def division_fixup(quotient: Array, denominator: Array, numerator: Array) -> Arr
     nothing = ((denominator == 0) & (numerator == 0)) | (
         np.isinf(denominator) & np.isinf(numerator)
     )
+    # A quotient that overflowed on the way became NaN, for which the operands give no reason.
+    quotient = np.where(np.isnan(quotient), infinity, quotient)
     rules = [
         np.isnan(numerator), np.isnan(denominator), nothing,
         (denominator == 0) | np.isinf(numerator), np.isinf(denominator) | (numerator == 0),
@@ -210,16 +250,12 @@ def division_fixup(quotient: Array, denominator: Array, numerator: Array) -> Arr
 
 
 def _make_binders() -> dict[str, Binder]:
-    from kernelmill.emulator import floats
-
     binders: dict[str, Binder] = {
         "v_cndmask_b32": _bind_select("b32"),
         "v_mad_u64_u32": _bind_wide_multiply(is_signed=False),
         "v_mad_i64_i32": _bind_wide_multiply(is_signed=True),
-        "v_div_scale_f32": _bind_division_scale(32),
-        "v_div_scale_f64": _bind_division_scale(64),
-        "v_div_fmas_f32": _bind_division_sum(32, floats.fma32),
-        "v_div_fmas_f64": _bind_division_sum(64, floats.fma64),
+        **{f"v_div_scale_f{width}": _bind_division_scale(x) for width, x in DIVISIONS.items()},
+        **{f"v_div_fmas_f{width}": _bind_division_sum(x) for width, x in DIVISIONS.items()},
     }
     for stem, carrying, sign, is_reversed in (
         ("add", "addc", 1, False), ("sub", "subb", -1, False), ("subrev", "subbrev", -1, True),
@@ -233,8 +269,3 @@ def _make_binders() -> dict[str, Binder]:
 
 BINDERS: Final = _make_binders()
 
-
-def check_mask(operand: Operand, decoded: Decoded) -> None:
-    """Refuse an operand that is not a scalar pair."""
-    if operand.kind != "scalar" or operand.count != 2:
-        raise UnsupportedInstruction(f"{decoded}: {operand.text!r} is no mask")

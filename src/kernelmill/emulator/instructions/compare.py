@@ -12,7 +12,7 @@ from kernelmill.emulator.instructions.salu import bind_result
 from kernelmill.emulator.operands import parse_operand
 from kernelmill.emulator.program import Decoded, Layout, Operation
 from kernelmill.emulator.registers import EXEC, Waves
-from kernelmill.emulator.vector import Binder, Compute, bind_sources
+from kernelmill.emulator.vector import Binder, Compute, bind_sources, flushed
 
 
 def _always(value: bool) -> Compute:  # noqa: FBT001 - a constant, not a switch
@@ -72,7 +72,10 @@ def bind(decoded: Decoded, layout: Layout) -> Operation:
     function: Compute = compute
 
     def run(w: Waves) -> None:
-        found = np.broadcast_to(function(first(w), second(w)), (w.count, LANES))
+        values = [first(w), second(w)]
+        if layout.watches_mode:
+            values = [flushed(w, value) for value in values]
+        found = np.broadcast_to(function(*values), (w.count, LANES))
         masks = masks_of(found)
         if not w.is_full:
             masks &= w.exec

@@ -30,13 +30,15 @@ NO_EFFECT: Final = frozenset({
     "s_nop", "s_waitcnt", "s_sleep", "s_setprio", "s_icache_inv", "s_dcache_inv", "s_dcache_wb",
     "s_dcache_inv_vol", "s_dcache_wb_vol", "s_incperflevel", "s_decperflevel", "s_ttracedata",
     "s_sethalt", "s_setkill", "s_sendmsg", "s_wakeup", "s_set_valu_coexec_mode", "v_nop",
-    "buffer_wbl2", "buffer_inv", "buffer_wbinvl1", "buffer_wbinvl1_vol", "v_clrexcp",
+    "buffer_wbl2", "buffer_wbinvl1", "buffer_wbinvl1_vol", "v_clrexcp",
     "s_waitcnt_depctr", "s_code_end", "s_sendmsghalt", "s_dcache_discard", "s_dcache_discard_x2",
     "s_atc_probe", "s_atc_probe_buffer", "s_set_gpr_idx_off", "s_set_gpr_idx_mode",
 })  # fmt: skip
 """Instructions without a result here: order, caches, priorities, traces."""
 ENDS: Final = frozenset({"s_endpgm", "s_endpgm_saved", "s_endpgm_ordered_ps_done"})
 MODE: Final = "HW_REG_MODE"
+ROUNDING: Final = np.uint32(15)
+"""Bits of MODE: 0 is to nearest even."""
 
 
 def bind_end(decoded: Decoded, layout: Layout) -> End | None:
@@ -88,6 +90,11 @@ def _hardware_register(text: str) -> tuple[str, int, int]:
     return name, offset, size
 
 
+def sets_mode(decoded: Decoded) -> bool:
+    """Say whether an instruction may change how numbers are computed."""
+    return decoded.name.startswith("s_setreg") and MODE in decoded.operands[0].text
+
+
 def _bind_get_register(decoded: Decoded, layout: Layout) -> Operation:
     del layout
     name, offset, size = _hardware_register(decoded.operands[1].text)
@@ -119,7 +126,8 @@ def _bind_set_register(decoded: Decoded, layout: Layout) -> Operation:
             mode = w.registers.mode
             moved = (read(w) << np.uint32(offset)) & field
             mode[w.rows] = (mode[w.rows] & ~field) | moved
-            w.forget_mode()
+            if (mode[w.rows] & ROUNDING).any():
+                raise UnsupportedInstruction(f"{decoded}: only rounding to nearest is emulated")
 
     return run
 
@@ -131,7 +139,20 @@ def _bind_clock(decoded: Decoded, layout: Layout) -> Operation:
     return lambda w: write(w, np.array(w.batch.tick(), np.uint64))
 
 
+def _bind_acquire(decoded: Decoded, layout: Layout) -> Operation:
+    """Bind ``buffer_inv``. There are no caches here, but the sanitizer wants to know."""
+    del layout
+    reaches_device = "sc1" in decoded.modifiers or "sc1" in decoded.instruction.operands
+
+    def run(w: Waves) -> None:
+        if reaches_device:
+            w.batch.has_acquired[w.rows] = True
+
+    return run
+
+
 BINDERS: Final = {
+    "buffer_inv": _bind_acquire,
     "s_getpc_b64": _bind_program_counter,
     "s_trap": _bind_trap,
     "s_getreg_b32": _bind_get_register,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from kernelmill.emulator.program import Decoded, Layout, Operation, Reader
 from kernelmill.emulator.registers import M0, Waves
 from kernelmill.emulator.sources import bind_source, vector_index
 from kernelmill.emulator.vector import Binder
+
+if TYPE_CHECKING:
+    from kernelmill.emulator.observer import Access
 
 READS: Final[dict[str, Form]] = {
     "b32": Form(width_bytes=4),
@@ -50,29 +53,44 @@ def bind_place(decoded: Decoded, layout: Layout, offset: int) -> Reader:
     return lambda w: read(w).astype(np.int64) + offset
 
 
-def usable(w: Waves, place: Array, width_bytes: int) -> Array | None:
+def usable(
+    w: Waves, site: Decoded, place: Array, width_bytes: int, access: Access
+) -> Array | None:
     """Return which active lanes are inside LDS, or ``None`` when all 64 of each wave are.
 
     Outside, hardware reads 0 and writes nothing.
     """
-    end = int(place.max()) + width_bytes
-    if w.is_full and end <= w.batch.lds_bytes:
-        return None
-    return w.lanes & (place + width_bytes <= w.batch.lds_bytes)
+    limit = w.batch.lds_bytes
+    is_inside = int(place.max()) + width_bytes <= limit
+    if not w.batch.observers:
+        if w.is_full and is_inside:
+            return None
+        return w.lanes & (place + width_bytes <= limit)
+    place = np.broadcast_to(place, (w.count, LANES))
+    lanes = w.lanes & (place + width_bytes <= limit)
+    wild = w.lanes & ~lanes
+    for observer in w.batch.observers:
+        if lanes.any():
+            observer.on_lds(w, site, access, place, lanes, width_bytes)
+        if wild.any():
+            observer.on_wild_lds(w, site, access, place, wild, width_bytes)
+    return None if w.is_full and is_inside else lanes
 
 
-def read_lds(w: Waves, place: Array, width_bytes: int) -> list[Array]:
+def read_lds(w: Waves, site: Decoded, place: Array, width_bytes: int) -> list[Array]:
     """Return words from LDS; 0 for lanes that are inactive or out of bounds."""
-    lanes = usable(w, place, width_bytes)
+    lanes = usable(w, site, place, width_bytes, "read")
     if lanes is None:
         return gather(place + w.batch.lds_start(w), width_bytes)
-    found = gather(np.where(lanes, place, 0) + w.batch.lds_start(w), min(width_bytes, 16))
+    found = gather(np.where(lanes, place, 0) + w.batch.lds_start(w), width_bytes)
     return [np.where(lanes, word, np.uint32(0)) for word in found]
 
 
-def write_lds(w: Waves, place: Array, width_bytes: int, words: list[Array]) -> None:
+def write_lds(
+    w: Waves, site: Decoded, place: Array, width_bytes: int, words: list[Array]
+) -> None:
     """Write words to LDS, for the active lanes that are inside it."""
-    lanes = usable(w, place, width_bytes)
+    lanes = usable(w, site, place, width_bytes, "write")
     addresses = place + w.batch.lds_start(w)
     if lanes is None:
         scatter(addresses, width_bytes, words)
@@ -87,7 +105,7 @@ def _bind_read(form: Form) -> Binder:
         source = bind_source(decoded.operands[1], "u32", layout, decoded)
 
         def run(w: Waves) -> None:
-            found = read_lds(w, source(w).astype(np.int64) + offset, form.width_bytes)
+            found = read_lds(w, decoded, source(w).astype(np.int64) + offset, form.width_bytes)
             if form.half:
                 w.put(index, merge_half(extend(found[0], form), w.word(index), form))
             elif form.is_signed:
@@ -112,7 +130,7 @@ def _bind_write(form: Form) -> Binder:
             words = [w.word(index + part) for part in range(count)]
             if form.half == "high":
                 words = [words[0] >> np.uint32(16)]
-            write_lds(w, place(w), form.width_bytes, words)
+            write_lds(w, decoded, place(w), form.width_bytes, words)
 
         return run
 
@@ -135,7 +153,7 @@ def _bind_read_two(words: int, stride: int) -> Binder:
 
         def run(w: Waves) -> None:
             base = source(w).astype(np.int64)
-            found = [word for offset in offsets for word in read_lds(w, base + offset, width)]
+            found = [word for offset in offsets for word in read_lds(w, decoded, base + offset, width)]
             for part, word in enumerate(found):
                 w.put(index + part, word)
 
@@ -156,7 +174,7 @@ def _bind_write_two(words: int, stride: int) -> Binder:
             base = source(w).astype(np.int64)
             for offset, index in zip(offsets, indices, strict=True):
                 values = [w.word(index + part) for part in range(words)]
-                write_lds(w, base + offset, width, values)
+                write_lds(w, decoded, base + offset, width, values)
 
         return run
 
@@ -258,9 +276,9 @@ def _bind_added_base(form: Form, *, is_read: bool) -> Binder:
             base = (w.scalar(M0) & np.uint32(0xFFFF)).astype(np.int64)[:, None]
             place = base + offset + 4 * np.arange(LANES)
             if is_read:
-                w.put(index, read_lds(w, place, form.width_bytes)[0])
+                w.put(index, read_lds(w, decoded, place, form.width_bytes)[0])
             else:
-                write_lds(w, place, form.width_bytes, [w.word(index)])
+                write_lds(w, decoded, place, form.width_bytes, [w.word(index)])
 
         return run
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from kernelmill.emulator.program import Decoded, Layout, Operation, Reader
 from kernelmill.emulator.registers import M0, Waves
 from kernelmill.emulator.sources import bind_address, bind_scalar, bind_source, vector_index
 from kernelmill.emulator.vector import Binder
+
+if TYPE_CHECKING:
+    from kernelmill.emulator.observer import Access
 
 Space = Literal["global", "flat", "scratch"]
 HALF: Final = np.uint32(0xFFFF)
@@ -108,13 +111,13 @@ def _bind_scratch_address(
 
 
 def bind_checked(
-    space: Space, address: Reader, decoded: Decoded, width_bytes: int, *, writing: bool
+    space: Space, address: Reader, decoded: Decoded, width_bytes: int, access: Access
 ) -> Reader:
     """Return a reader of addresses that may be used; an empty array if no lane is active."""
     if space == "global":
 
         def read_global(w: Waves) -> Array:
-            found = w.batch.check_global(w, decoded, address(w), width_bytes, writing=writing)
+            found = w.batch.check_global(w, decoded, address(w), width_bytes, access)
             return np.empty(0, np.int64) if found is None else found
 
         return read_global
@@ -129,9 +132,10 @@ def bind_checked(
             _check_scratch(w, decoded, addresses, width_bytes)
             return addresses
         host, is_global = w.batch.resolve_flat(w, addresses)
-        usable = w.batch.memory.check(host, width_bytes, writing=writing) | ~is_global
-        if not usable.all():
-            w.batch.raise_wild(w, decoded, host, ~usable & w.lanes, width_bytes, writing=writing)
+        lanes = w.lanes & is_global
+        if lanes.any():
+            checked = w.batch.check_global(w, decoded, host, width_bytes, access, lanes=lanes)
+            host = host if checked is None else np.where(lanes, checked, host)
         return host
 
     return read
@@ -154,7 +158,7 @@ def _bind_load(space: Space, form: Form) -> Binder:
         scalar = rest[0] if rest else vector.__class__(kind="special", text="")
         index = vector_index(target, layout, decoded)
         address = bind_global_address(space, vector, scalar, decoded, layout)
-        checked = bind_checked(space, address, decoded, form.width_bytes, writing=False)
+        checked = bind_checked(space, address, decoded, form.width_bytes, "read")
         return _load(index, checked, form)
 
     return bind
@@ -185,7 +189,7 @@ def _bind_store(space: Space, form: Form) -> Binder:
         scalar = rest[0] if rest else vector.__class__(kind="special", text="")
         index = vector_index(source, layout, decoded)
         address = bind_global_address(space, vector, scalar, decoded, layout)
-        checked = bind_checked(space, address, decoded, form.width_bytes, writing=True)
+        checked = bind_checked(space, address, decoded, form.width_bytes, "write")
         return _store(index, checked, form)
 
     return bind
@@ -218,7 +222,7 @@ def _bind_load_to_lds(form: Form) -> Binder:
         if not rest:
             raise UnsupportedInstruction(f"{decoded}: no scalar operand")
         address = bind_global_address("global", vector, rest[0], decoded, layout)
-        checked = bind_checked("global", address, decoded, form.width_bytes, writing=False)
+        checked = bind_checked("global", address, decoded, form.width_bytes, "read")
         offset = number(decoded.modifiers.get("offset", "0"))
 
         def run(w: Waves) -> None:
