@@ -197,12 +197,57 @@ def test_sitecustomize_of_the_user_still_runs_when_emulating(
     assert check(emulator(command, {**environ, "PYTHONPATH": path}, tmp_path)) == "theirs []\n"
 
 
-def test_doctor_tries_everything_when_asked(environ: dict[str, str], tmp_path: Path) -> None:
-    report = json.loads(check(emulator(["doctor", "--json"], environ, tmp_path)))
-    assert report["is_fine"] is True
-    texts = {item["name"]: item["text"] for item in report["checks"]}
-    assert texts["disassembler"] == "knows s_endpgm of gfx942"
-    assert texts["torch.cuda"] == "AMD Instinct MI300X (emulated) [0.0, 2.0, 4.0]"
+def test_doctor_names_what_is_missing_when_there_is_no_compiler(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    done = emulator(["doctor", "--json"], {**environ, "PATH": str(tmp_path)}, tmp_path)
+    assert done.returncode == 3
+    report = json.loads(done.stdout)
+    assert (report["version"], report["is_fine"]) == (1, False)
+    found = {item["name"]: item for item in report["checks"]}
+    assert found["disassembler"] == {
+        "name": "disassembler", "is_fine": True, "text": "knows s_endpgm of gfx942"
+    }  # fmt: skip
+    assert not found["emulated device"]["is_fine"]
+    assert found["emulated device"]["text"].startswith("no C++ compiler on PATH")
+
+
+FRESH: Final = """\
+import ctypes, os, torch
+library = ctypes.CDLL(os.environ["KERNELMILL_TEST_KERNELS"] + "/libkernels_gfx942.so")
+def test_sums():
+    old, fresh, out = torch.ones(9, device="cuda"), torch.empty(9, device="cuda"), torch.empty_like
+    def add(a, b):
+        result = out(a)
+        pointers = [ctypes.c_void_p(tensor.data_ptr()) for tensor in (a, b, result)]
+        assert library.launch_add(*pointers, 9, None) == 0
+        return result
+    assert add(add(old, old), old).tolist() == [3] * 9
+    add(old, fresh)
+if __name__ == "__main__":
+    test_sums()
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(["run", "--sanitize", "--", sys.executable, "test_fresh.py"], id="command"),
+        pytest.param(["-m", "pytest", *PLUGIN, "--emulator-sanitize", "-q"], id="plugin"),
+    ],
+)
+def test_read_of_fresh_memory_is_found_when_sanitizing(
+    command: list[str], environ: dict[str, str], kernels: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "test_fresh.py").write_text(FRESH, "utf-8")
+    start = emulator if command[0] == "run" else python
+    done = start(command, {**environ, FOLDER_VARIABLE: str(kernels)}, tmp_path)
+    assert done.returncode == 1, done.stdout + done.stderr
+    text = done.stdout + done.stderr
+    assert text.count("reads global memory that nobody wrote") >= 1
+    assert "uninitialised-memory: _Z10add_kernelPKfS0_Pfi at 0x" in text
+    assert "3 launches of 1 kernel" in text
+    assert "; 1 finding" in text
 
 
 SUITE: Final = """\
@@ -250,7 +295,8 @@ def test_run_of_pytest_fails_when_nothing_was_launched(
     ("lines", "text"),
     [
         pytest.param(
-            "import torch, pytest; pytest.main(['-p', 'kernelmill.emulator.pytest_plugin'])",
+            "import sys; sys.modules['torch'] = sys  # is all that counts, and costs nothing\n"
+            "import pytest; pytest.main(['-p', 'kernelmill.emulator.pytest_plugin'])",
             "torch is imported already, and looks for devices only then",
             id="torch first",
         ),

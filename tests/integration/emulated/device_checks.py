@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import io
+import multiprocessing
 import threading
 from typing import TYPE_CHECKING
 
@@ -188,6 +189,16 @@ def test_streams_are_per_thread_when_threads_choose_theirs() -> None:
         thread.start()
         thread.join()
     assert seen == [torch.cuda.default_stream()]
+
+
+def test_device_works_when_the_process_forks() -> None:
+    x = torch.arange(5.0, device="cuda")
+    context = multiprocessing.get_context("fork")
+    queue: multiprocessing.Queue[float] = context.Queue()
+    child = context.Process(target=lambda: queue.put(float((x * 2).sum())))
+    child.start()
+    assert queue.get(timeout=60) == 20
+    child.join()
 
 
 def test_random_numbers_repeat_when_seeded() -> None:

@@ -31,6 +31,7 @@ MAGIC = 0x48495046
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonReport:
     instructions: int = 3
+    findings: tuple[str, ...] = ()
 
 
 def do_nothing(*_: object) -> None:
@@ -152,6 +153,8 @@ def process(_process: Process) -> Process:
     _process.session.launches.clear()
     _process.session.failures.clear()
     _process.session.log_folder = None
+    _process.session.sanitize = False
+    _process.session.memory_sources.clear()
     _process.hip.hipGetLastError()
     _process.hip6.hipGetLastError()
     _process.runtime.take_fault()

@@ -9,6 +9,7 @@ from ctypes import c_int, c_size_t, c_void_p
 from struct import pack
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from tests.unit.emulator_device.conftest import Dim3, Process, bundled
 
@@ -17,6 +18,7 @@ from kernelmill.binary.code_object import parse
 from kernelmill.binary.symbols import read_linkage
 from kernelmill.builder.hip.stub import read_stub_symbols
 from kernelmill.emulator.errors import DeviceFault, UnsupportedInstruction
+from kernelmill.emulator.hip_runtime.changes import MemoryChange, MemoryChangeKind
 from kernelmill.emulator.hip_runtime.library import SONAMES, read_symbol_nodes
 
 if TYPE_CHECKING:
@@ -298,15 +300,50 @@ def test_launches_are_written_down_when_there_is_a_folder(
     assert second["error"] == "DeviceFault: wild"
 
 
+def change(kind: MemoryChangeKind, address: int, size_bytes: int = 0) -> MemoryChange:
+    return MemoryChange(kind=kind, address=address, size_bytes=size_bytes)
+
+
+def unwritten(process: Process, address: int) -> bool:
+    """Say whether the byte at ``address`` was never written, as far as is known."""
+    found = process.session.memory.unwritten(np.array([address]), np.array([True]), 1)
+    return found is not None and bool(found.any())
+
+
+def test_written_memory_is_told_from_fresh_when_sanitizing(process: Process) -> None:
+    hip, pointer, host = process.hip, P(), ctypes.create_string_buffer(64)
+    assert hip.hipMalloc(ctypes.byref(pointer), c_size_t(64)) == 0
+    start = pointer.value or 0
+    assert hip.hipMemcpy(pointer, host, c_size_t(8), 1) == 0
+    assert hip.hipMemset(P(start + 8), 0, c_size_t(8)) == 0
+    assert [unwritten(process, start + at) for at in (0, 7, 8, 15, 16)] == [False] * 4 + [True]
+    assert hip.hipFree(pointer) == 0
+    assert hip.hipHostMalloc(ctypes.byref(pointer), c_size_t(64), 0) == 0
+    assert not unwritten(process, pointer.value or 0)
+    assert hip.hipHostFree(pointer) == 0
+    process.session.sanitize = True
+    address = ctypes.addressof(host)
+    changes = [change(MemoryChangeKind.ALLOCATED_FRESH, address, 64)]
+    process.session.memory_sources.append(lambda: [changes.pop(0) for _ in list(changes)])
+    process.session.sync_memory()
+    assert unwritten(process, address)
+    changes.append(change(MemoryChangeKind.WRITTEN, address))
+    process.session.sync_memory()
+    assert not unwritten(process, address)
+    process.session.memory.remove(address)
+
+
 def test_memory_of_others_is_known_when_a_kernel_runs(process: Process, tile: c_void_p) -> None:
     octets = ctypes.create_string_buffer(256)
     address = ctypes.addressof(octets)
-    changes: list[tuple[list[int], list[tuple[int, int]]]] = [([], [(address, 256)])]
-    process.session.memory_sources.append(lambda: changes.pop() if changes else ([], []))
+    changes = [change(MemoryChangeKind.ALLOCATED, address, 256)]
+    process.session.memory_sources.append(lambda: [changes.pop(0) for _ in list(changes)])
     assert process.hip.hipMemset(P(address), 1, c_size_t(256)) == 0
-    changes.append(([address], [(address + 128, 64)]))
+    changes += [
+        change(MemoryChangeKind.FREED, address),
+        change(MemoryChangeKind.ALLOCATED_FRESH, address + 128, 64),
+    ]
     assert process.launch(tile, *three_pointers()) == 0
     assert process.session.memory.find(address) is None
     assert process.session.memory.find(address + 128) is not None
     process.session.memory.remove(address + 128)
-    process.session.memory_sources.clear()

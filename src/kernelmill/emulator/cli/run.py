@@ -100,5 +100,7 @@ def run_command(command: Sequence[str], environ: Mapping[str, str]) -> int:
 def report_findings(launches: Sequence[dict[str, Any]]) -> None:
     """Print what the sanitizer found, and why launches failed."""
     for launch in launches:
-        for line in (*launch["findings"], *filter(None, [launch["error"]])):
-            print(f"kernel-emulator: {launch['kernel']}: {line}", file=sys.stderr)
+        for finding in launch["findings"]:
+            print(f"kernel-emulator: {finding}", file=sys.stderr)
+        if launch["error"]:
+            print(f"kernel-emulator: {launch['kernel']}: {launch['error']}", file=sys.stderr)

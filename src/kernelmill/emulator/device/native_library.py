@@ -6,6 +6,7 @@ import ctypes
 from typing import TYPE_CHECKING
 
 from kernelmill.emulator.device.errors import DeviceError
+from kernelmill.emulator.hip_runtime.changes import MemoryChange, MemoryChangeKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,6 +47,7 @@ class NativeLibrary:
             raise DeviceError(
                 f"the emulated device cannot be loaded: {error}", where=str(library)
             ) from error
+        self._lib.emulated_device_changes.restype = ctypes.c_size_t
         self._lib.emulated_device_start.restype = ctypes.c_char_p
         self._lib.emulated_device_bytes.restype = ctypes.c_size_t
         self._lib.emulated_device_peak_bytes.restype = ctypes.c_size_t
@@ -61,17 +63,15 @@ class NativeLibrary:
         if problem:
             raise DeviceError(f"torch refuses the emulated device: {problem.decode()}")
 
-    def changes(self) -> tuple[list[int], list[tuple[int, int]]]:
-        """Return addresses freed, and (address, size in bytes) allocated, since the last call."""
-        gone = ctypes.POINTER(ctypes.c_uint64)()
-        come = ctypes.POINTER(ctypes.c_uint64)()
-        gone_count, come_count = ctypes.c_size_t(), ctypes.c_size_t()
-        self._lib.emulated_device_changes(
-            ctypes.byref(gone), ctypes.byref(gone_count),
-            ctypes.byref(come), ctypes.byref(come_count),
-        )  # fmt: skip
-        added = come[: 2 * come_count.value]
-        return gone[: gone_count.value], list(zip(added[::2], added[1::2], strict=True))
+    def changes(self) -> list[MemoryChange]:
+        """Return what happened to the device memory since the last call, in order."""
+        numbers = ctypes.POINTER(ctypes.c_uint64)()
+        count = self._lib.emulated_device_changes(ctypes.byref(numbers))
+        flat = numbers[: 3 * count]
+        return [
+            MemoryChange(kind=MemoryChangeKind(kind), address=address, size_bytes=size_bytes)
+            for kind, address, size_bytes in zip(flat[::3], flat[1::3], flat[2::3], strict=True)
+        ]
 
     def memory_bytes(self) -> tuple[int, int]:
         """Return the bytes of device memory in use, and the most there were."""

@@ -61,6 +61,7 @@ CALLBACKS = {
     "allocate": ctypes.CFUNCTYPE(c_int, c_size_t, POINTER(c_void_p)),
     "release": ctypes.CFUNCTYPE(c_int, c_void_p),
     "range": ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(c_void_p), POINTER(c_size_t)),
+    "written": ctypes.CFUNCTYPE(c_int, c_void_p, c_size_t),
 }
 """Callback -> its C type, in the order of ``struct Emulator``."""
 

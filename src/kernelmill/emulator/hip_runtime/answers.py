@@ -132,6 +132,11 @@ class Answers:
         start[0], size[0] = found.address, found.size_bytes
         return HipError.SUCCESS
 
+    def written(self, address: int, size_bytes: int) -> HipError:
+        """Take note of what the host wrote to device memory."""
+        self._session().memory.mark_written(address, size_bytes)
+        return HipError.SUCCESS
+
 
 def read_arguments(kernel: Kernel, what: Launch) -> tuple[bytes, ...]:
     """Return the bytes of each argument that the caller gives, in order.

@@ -12,8 +12,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
-from filelock import FileLock
-
 from kernelmill.emulator.hip_runtime.errors import CompileError
 
 if TYPE_CHECKING:
@@ -97,6 +95,8 @@ def ensure_library(recipe: Recipe, cache: Path, *, announce: str = "") -> Path:
     library = folder / recipe.name
     if library.exists():
         return library
+    from filelock import FileLock  # noqa: PLC0415 - costs 50 ms, and every process starts here
+
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(folder / ".lock"):

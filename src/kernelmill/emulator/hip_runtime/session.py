@@ -7,9 +7,10 @@ import os
 import threading
 import time
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, assert_never
 
 from kernelmill.emulator.errors import LaunchError
+from kernelmill.emulator.hip_runtime.changes import MemoryChange, MemoryChangeKind
 from kernelmill.emulator.hip_runtime.images import load_image
 from kernelmill.emulator.launch import Dispatch, load
 from kernelmill.emulator.memory import Memory
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
     from kernelmill.binary.code_object import CodeObject, Kernel
 
-    Changes = tuple[Sequence[int], Sequence[tuple[int, int]]]
-    """Addresses freed; (address, size in bytes) allocated."""
-
 
 class Report(Protocol):
     """What an executor says of a launch."""
@@ -30,6 +28,10 @@ class Report(Protocol):
     @property
     def instructions(self) -> int:
         """Wave instructions executed."""
+
+    @property
+    def findings(self) -> Sequence[object]:
+        """What the sanitizer found."""
 
 
 class Executor(Protocol):
@@ -68,7 +70,7 @@ class Session:
     launches: list[LaunchRecord] = field(default_factory=list)
     failures: list[Exception] = field(default_factory=list)
     """What launches raised, oldest first."""
-    memory_sources: list[Callable[[], Changes]] = field(default_factory=list)
+    memory_sources: list[Callable[[], Sequence[MemoryChange]]] = field(default_factory=list)
     """Others who give device memory out: torch."""
     _code: dict[int, CodeObject] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
@@ -110,11 +112,27 @@ class Session:
     def sync_memory(self) -> None:
         """Take over what others allocated and freed."""
         for changes in self.memory_sources:
-            removed, added = changes()
-            for address in removed:
-                self.memory.remove(address)
-            for address, size_bytes in added:
-                self.memory.add(address, size_bytes, label="torch")
+            for change in changes():
+                self._apply(change)
+
+    def _apply(self, change: MemoryChange) -> None:
+        match change.kind:
+            case MemoryChangeKind.FREED:
+                self.memory.remove(change.address)
+            case MemoryChangeKind.ALLOCATED | MemoryChangeKind.ALLOCATED_FRESH as kind:
+                self.memory.add(
+                    change.address,
+                    change.size_bytes,
+                    label="torch",
+                    # Only the sanitizer asks, and keeping account costs memory.
+                    initialised=not self.sanitize or kind is MemoryChangeKind.ALLOCATED,
+                )
+            case MemoryChangeKind.WRITTEN:
+                found = self.memory.find(change.address)
+                if found is not None:
+                    self.memory.mark_written(found.address, found.size_bytes)
+            case _:
+                assert_never(change.kind)
 
     def launch(self, dispatch: Dispatch) -> None:
         """Run one launch and log it.
@@ -138,8 +156,7 @@ class Session:
                 dispatch,
                 started,
                 instructions=report.instructions,
-                # Only a sanitizing executor has any.
-                findings=tuple(map(str, getattr(report, "findings", ()))),
+                findings=tuple(map(str, report.findings)),
             )
 
     def _log(

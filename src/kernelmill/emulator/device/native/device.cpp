@@ -160,18 +160,14 @@ const char* emulated_device_start(const emulated::Runtime* runtime) {
   }
 }
 
-// Gives the changes of the device memory since the last call: `removed` addresses, and `added`
-// pairs of address and size. The arrays live until the next call in the same thread.
-void emulated_device_changes(const uint64_t** removed, size_t* removed_count,
-                             const uint64_t** added, size_t* added_count) {
-  static thread_local std::vector<uint64_t> gone, come;
-  gone.clear();
-  come.clear();
-  emulated::registry().take_changes(gone, come);
-  *removed = gone.data();
-  *removed_count = gone.size();
-  *added = come.data();
-  *added_count = come.size() / 2;
+// Gives the changes of the device memory since the last call, see Registry::take_changes. The
+// array lives until the next call in the same thread. Returns the number of changes.
+size_t emulated_device_changes(const uint64_t** changes) {
+  static thread_local std::vector<uint64_t> taken;
+  taken.clear();
+  emulated::registry().take_changes(taken);
+  *changes = taken.data();
+  return taken.size() / 3;
 }
 
 size_t emulated_device_bytes() { return emulated::registry().bytes(); }

@@ -10,6 +10,7 @@
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/StorageImpl.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -24,15 +25,20 @@ constexpr size_t kAlignment = 512;  // what the caching allocator of a GPU gives
 constexpr int kPoison = 0xff;       // NaN in every floating-point type, -1 in every signed one
 const c10::Device kDevice(c10::DeviceType::CUDA, 0);
 
+struct Allocation {
+  size_t size;
+  bool is_fresh;  // nothing was written to it yet
+};
+
 // Which addresses are device memory, and what changed since the emulator last asked.
 class Registry {
  public:
-  void add(void* data, size_t size) {
+  void add(void* data, size_t size, bool is_fresh) {
     if (!data || !size) return;
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto address = reinterpret_cast<uint64_t>(data);
     live_[address] = size;
-    added_[address] = size;
+    added_[address] = {size, is_fresh};
     bytes_ += size;
     peak_ = std::max(peak_, bytes_);
   }
@@ -44,19 +50,34 @@ class Registry {
     bytes_ -= found->second;
     // What came and went between two launches is nobody's business.
     if (!added_.erase(found->first)) removed_.insert(found->first);
+    written_.erase(found->first);
     live_.erase(found);
   }
 
-  // Append to `removed` addresses and to `added` pairs of address and size; forget them.
-  void take_changes(std::vector<uint64_t>& removed, std::vector<uint64_t>& added) {
+  // An operator of torch had fresh memory in its hands: from now on its contents mean something.
+  void write(void* data) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    removed.assign(removed_.begin(), removed_.end());
-    for (const auto& [address, size] : added_) {
-      added.push_back(address);
-      added.push_back(size);
+    const auto address = reinterpret_cast<uint64_t>(data);
+    const auto found = added_.find(address);
+    if (found == added_.end()) {
+      written_.insert(address);
+    } else {
+      found->second.is_fresh = false;
     }
+  }
+
+  // Give the changes in order, each as three numbers: what (0 gone, 1 new, 2 new and fresh,
+  // 3 written to), address, size. Forget them.
+  void take_changes(std::vector<uint64_t>& changes) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto address : removed_) changes.insert(changes.end(), {0, address, 0});
+    for (const auto& [address, allocation] : added_) {
+      changes.insert(changes.end(), {allocation.is_fresh ? 2u : 1u, address, allocation.size});
+    }
+    for (const auto address : written_) changes.insert(changes.end(), {3, address, 0});
     removed_.clear();
     added_.clear();
+    written_.clear();
   }
 
   bool contains(const void* data) {
@@ -82,8 +103,9 @@ class Registry {
   }
 
   std::mutex mutex_;
-  std::map<uint64_t, size_t> live_, added_;
-  std::set<uint64_t> removed_;
+  std::map<uint64_t, size_t> live_;
+  std::map<uint64_t, Allocation> added_;
+  std::set<uint64_t> removed_, written_;
   size_t bytes_ = 0, peak_ = 0;
 };
 
@@ -96,10 +118,11 @@ inline Registry& registry() {
 struct Owner {
   c10::intrusive_ptr<c10::StorageImpl> host;
   void* data;
+  std::atomic<bool> is_fresh;
 
-  explicit Owner(c10::intrusive_ptr<c10::StorageImpl> storage)
-      : host(std::move(storage)), data(host->mutable_data()) {
-    registry().add(data, host->nbytes());
+  Owner(c10::intrusive_ptr<c10::StorageImpl> storage, bool fresh)
+      : host(std::move(storage)), data(host->mutable_data()), is_fresh(fresh) {
+    registry().add(data, host->nbytes(), fresh);
   }
   ~Owner() { registry().remove(data); }
   Owner(const Owner&) = delete;
@@ -109,16 +132,19 @@ struct Owner {
 };
 
 // Device memory over a host storage.
-inline c10::DataPtr own(c10::intrusive_ptr<c10::StorageImpl> host) {
-  auto* owner = new Owner(std::move(host));
+inline c10::DataPtr own(c10::intrusive_ptr<c10::StorageImpl> host, bool is_fresh = false) {
+  auto* owner = new Owner(std::move(host), is_fresh);
   return {owner->data, owner, &Owner::destroy, kDevice};
 }
 
-// The host storage behind a device storage. Memory that torch did not allocate (from_blob) gets a
+// The host storage behind a device storage, for an operator to use. Memory that torch did not allocate (from_blob) gets a
 // borrowed one.
 inline c10::intrusive_ptr<c10::StorageImpl> host_storage(const c10::StorageImpl& device) {
   const c10::DataPtr& pointer = device.data_ptr();
-  if (const auto* owner = pointer.cast_context<Owner>(&Owner::destroy)) return owner->host;
+  if (auto* owner = pointer.cast_context<Owner>(&Owner::destroy)) {
+    if (owner->is_fresh.exchange(false)) registry().write(owner->data);
+    return owner->host;
+  }
   return c10::make_intrusive<c10::StorageImpl>(
       c10::StorageImpl::use_byte_size_t(), device.nbytes(),
       c10::DataPtr(pointer.get(), c10::Device(c10::DeviceType::CPU)), c10::GetCPUAllocator(),
@@ -149,7 +175,7 @@ class DeviceAllocator final : public c10::DeviceAllocator {
         c10::StorageImpl::use_byte_size_t(), size, allocator->allocate(size), allocator,
         /*resizable=*/true);
     if (size) std::memset(host->mutable_data(), kPoison, size);
-    return own(std::move(host));
+    return own(std::move(host), /*is_fresh=*/true);
   }
   void copy_data(void* to, const void* from, size_t count) const override {
     default_copy_data(to, from, count);

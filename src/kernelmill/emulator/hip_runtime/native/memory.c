@@ -31,10 +31,15 @@ EXPORT hipError_t hipFreeAsync(void* address, hipStream_t stream) {
   return hipFree(address);
 }
 
-/* Memory of the host that kernels may use as well: no different here. */
-#define HOST_ALLOCATION(name, ...)                             \
+/* Memory that the host writes to without telling us. */
+static hipError_t allocate_shared(void** address, size_t size) {
+  const hipError_t error = hipMalloc(address, size);
+  return error || !size ? error : failed(state->emulator.written(*address, size));
+}
+
+#define HOST_ALLOCATION(name, ...)                                     \
   EXPORT hipError_t name(void** address, size_t size, ##__VA_ARGS__) { \
-    return hipMalloc(address, size);                           \
+    return allocate_shared(address, size);                             \
   }
 HOST_ALLOCATION(hipHostMalloc, unsigned flags __attribute__((unused)))
 HOST_ALLOCATION(hipHostAlloc, unsigned flags __attribute__((unused)))
@@ -127,7 +132,7 @@ static hipError_t copy(void* to, const void* from, size_t size, int kind) {
     return failed(hipErrorInvalidValue);
   }
   memmove(to, from, size);
-  return hipSuccess;
+  return kind == hipMemcpyDeviceToHost ? hipSuccess : failed(state->emulator.written(to, size));
 }
 
 EXPORT hipError_t hipMemcpy(void* to, const void* from, size_t size, int kind) {
@@ -191,7 +196,7 @@ static hipError_t fill(void* to, const void* value, size_t width, size_t count) 
   if (error || !count) return error;
   if (!is_device_memory(to, width * count)) return failed(hipErrorInvalidValue);
   for (size_t i = 0; i < count; ++i) memcpy((char*)to + i * width, value, width);
-  return hipSuccess;
+  return failed(state->emulator.written(to, width * count));
 }
 
 EXPORT hipError_t hipMemset(void* to, int value, size_t size) {

@@ -37,6 +37,8 @@ struct Emulator {
   hipError_t (*release)(void* address);
   /* The device memory around an address; hipErrorInvalidValue, without a report, if there is none. */
   hipError_t (*range)(const void* address, void** start, size_t* size);
+  /* The host wrote to device memory. */
+  hipError_t (*written)(void* address, size_t size);
   /* Interrupts the program; called when a launch returned kInterrupted. Not earlier: the interrupt
    * must not come while the emulator still runs. */
   void (*interrupt)(void);
