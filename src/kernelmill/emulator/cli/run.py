@@ -101,6 +101,6 @@ def report_findings(launches: Sequence[dict[str, Any]]) -> None:
     """Print what the sanitizer found, and why launches failed."""
     for launch in launches:
         for finding in launch["findings"]:
-            print(f"kernel-emulator: {finding}", file=sys.stderr)
+            print(f"kernel-emulator: {finding['text']}", file=sys.stderr)
         if launch["error"]:
             print(f"kernel-emulator: {launch['kernel']}: {launch['error']}", file=sys.stderr)
