@@ -77,6 +77,14 @@ def test_torch_works_on_the_device_when_the_plugin_is_loaded(
     assert "skipped" not in text
 
 
+@pytest.mark.long
+def test_every_operator_agrees_with_the_cpu_when_sampled(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    command = ["-m", "pytest", *PLUGIN, "--emulator-allow-no-launch", "-q"]
+    check(python([*command, str(FOLDER / "operator_checks.py")], environ, tmp_path))
+
+
 def test_libraries_run_when_called_with_device_tensors(
     environ: dict[str, str], kernels: Path, tmp_path: Path
 ) -> None:

@@ -236,6 +236,13 @@ def test_gradients_are_right_when_a_model_trains() -> None:
     assert torch.autograd.gradcheck(torch.tanh, (x,))
 
 
+def test_gradient_is_zero_when_an_operator_has_none() -> None:
+    x = torch.randn(3, device="cuda", requires_grad=True)
+    (gradient,) = torch.autograd.grad(torch.sgn(x).sum(), x)
+    assert gradient.is_cuda
+    assert gradient.tolist() == [0, 0, 0]
+
+
 def test_autocast_and_transforms_work_when_applied() -> None:
     x = torch.randn(4, 4, device="cuda")
     with torch.autocast("cuda", dtype=torch.bfloat16):

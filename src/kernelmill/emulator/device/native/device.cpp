@@ -35,6 +35,23 @@ at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride,
                                            at::dtype_or_default(dtype));
 }
 
+// A tensor of zeros without memory, which autograd makes: its storage must stay empty.
+class NoMemory final : public c10::Allocator {
+ public:
+  c10::DataPtr allocate(size_t) override { return {nullptr, kDevice}; }
+  void copy_data(void*, const void*, size_t) const override {}
+};
+
+at::Tensor efficient_zeros(c10::IntArrayRef size, std::optional<at::ScalarType> dtype,
+                           std::optional<at::Layout>, std::optional<at::Device>,
+                           std::optional<bool>) {
+  static NoMemory allocator;
+  return at::detail::empty_generic(
+      size, &allocator,
+      c10::DispatchKeySet({c10::DispatchKey::CUDA, c10::DispatchKey::ZeroTensor}),
+      at::dtype_or_default(dtype), std::nullopt);
+}
+
 void answer_false(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   torch::jit::drop(*stack, op.schema().arguments().size());
   stack->emplace_back(false);
@@ -119,6 +136,7 @@ REGISTER_CUDA_HOOKS(CUDAHooks)
 TORCH_LIBRARY_IMPL(aten, CUDA, m) {
   m.impl("empty.memory_format", empty);
   m.impl("empty_strided", empty_strided);
+  m.impl("_efficientzerotensor", efficient_zeros);
   m.impl("as_strided", at::native::as_strided_tensorimpl);
   m.impl("view", at::native::view);
   m.impl("record_stream", record_stream);
