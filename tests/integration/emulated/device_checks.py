@@ -341,6 +341,23 @@ def test_what_is_not_emulated_is_refused_when_used(use: Callable[[], object], wh
         use()
 
 
-def test_sparse_tensors_are_refused_when_computed_with() -> None:
-    with pytest.raises(NotImplementedError, match=r"[sS]parse"):
-        torch.eye(3, device="cuda").to_sparse() @ torch.eye(3, device="cuda")
+def test_sparse_tensors_work_when_they_have_coordinates() -> None:
+    dense = torch.tensor([[0.0, 2.0, 0.0], [3.0, 0.0, 4.0]])
+    sparse = dense.cuda().to_sparse()
+    assert (sparse.layout, sparse.device) == (torch.sparse_coo, torch.device("cuda:0"))
+    assert sparse.indices().is_cuda
+    assert sparse.values().tolist() == [2, 3, 4]
+    assert torch.equal(sparse.to_dense().cpu(), dense)
+    assert torch.equal((sparse + sparse).to_dense().cpu(), dense * 2)
+    weight = torch.ones(3, 2, device="cuda", requires_grad=True)
+    torch.sparse.mm(sparse, weight).sum().backward()
+    assert weight.grad is not None
+    assert weight.grad.tolist() == [[3, 3], [2, 2], [4, 4]]
+    sparse.zero_()
+    assert sparse._nnz() == 0
+    assert sparse.cpu().device.type == "cpu"
+
+
+def test_compressed_sparse_tensors_are_refused_when_made() -> None:
+    with pytest.raises(NotImplementedError, match="no tensors of layout SparseCsr"):
+        torch.eye(3, device="cuda").to_sparse_csr()

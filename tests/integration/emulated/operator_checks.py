@@ -33,9 +33,9 @@ RANDOM: Final = (
 SIGNS: Final = ("svd", "eig", "pca_lowrank")
 """As above: factors are unique up to a sign."""
 DIFFERENT: Final = {
-    "sparse.sampled_addmm": "no sparse tensors on the device",
-    "sparse.mm.reduce": "no sparse tensors on the device",
-    "to_sparse": "no sparse tensors on the device",
+    "sparse.sampled_addmm": "no compressed sparse tensors on the device",
+    "sparse.mm.reduce": "no compressed sparse tensors on the device",
+    "to_sparse": "the sample asks for compressed layouts as well",
     "as_strided.partial_views": "the sample reads storage outside of its view, which is not copied",
     "tensor_split": "torch wants the sections on the CPU, the sample has them on the device",
 }

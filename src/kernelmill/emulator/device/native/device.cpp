@@ -112,17 +112,19 @@ bool is_forced(const c10::OperatorName& name) {
 
 // NOTE: one registration for each operator. A composite kernel beats the fallback of a backend, so
 // TORCH_LIBRARY_IMPL(_, CUDA) alone would not be asked for most of them.
+template <c10::DispatchKey device, c10::DispatchKey cpu>
 void register_operators() {
-  static auto* library = new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::CUDA,
-                                            __FILE__, __LINE__);
+  // Kept for ever: its end would take the registrations back.
+  auto* library = new torch::Library(torch::Library::IMPL, "aten", device, __FILE__, __LINE__);
   auto& dispatcher = c10::Dispatcher::singleton();
   for (const auto& name : dispatcher.getAllOpNames()) {
     if (name.getNamespace() != "aten") continue;
     const auto op = dispatcher.findSchema(name);
-    if (!op || op->hasKernelForDispatchKey(c10::DispatchKey::CUDA)) continue;
-    if (!op->hasKernelForDispatchKey(c10::DispatchKey::CPU) && !is_forced(name)) continue;
+    if (!op || op->hasKernelForDispatchKey(device)) continue;
+    if (!op->hasKernelForDispatchKey(cpu) && !is_forced(name)) continue;
     const auto full = c10::toString(name);
-    library->impl(full.c_str(), torch::CppFunction::makeFromBoxedFunction<&emulated::fallback>());
+    library->impl(full.c_str(),
+                  torch::CppFunction::makeFromBoxedFunction<&emulated::fallback<cpu>>());
   }
 }
 
@@ -150,7 +152,13 @@ TORCH_LIBRARY_IMPL(aten, CUDA, m) {
 }
 
 TORCH_LIBRARY_IMPL(_, CUDA, m) {
-  m.fallback(torch::CppFunction::makeFromBoxedFunction<&emulated::fallback>());
+  m.fallback(
+      torch::CppFunction::makeFromBoxedFunction<&emulated::fallback<c10::DispatchKey::CPU>>());
+}
+
+TORCH_LIBRARY_IMPL(_, SparseCUDA, m) {
+  m.fallback(
+      torch::CppFunction::makeFromBoxedFunction<&emulated::fallback<c10::DispatchKey::SparseCPU>>());
 }
 
 TORCH_LIBRARY(kernelmill_emulator, m) {
@@ -170,7 +178,8 @@ const char* emulated_device_start(const emulated::Runtime* runtime) {
     c10::SetCPUAllocator(&host, /*priority=*/1);
     c10::SetAllocator(kDevice.type(), &emulated::device_allocator());
     c10::impl::registerDeviceGuard(kDevice.type(), new emulated::Guard);
-    register_operators();
+    register_operators<c10::DispatchKey::CUDA, c10::DispatchKey::CPU>();
+    register_operators<c10::DispatchKey::SparseCUDA, c10::DispatchKey::SparseCPU>();
     return nullptr;
   } catch (const std::exception& error) {
     problem = error.what();

@@ -2,6 +2,7 @@
 // stands for each device tensor, and results are given back as device tensors. Nothing is copied.
 #pragma once
 
+#include <ATen/SparseTensorImpl.h>
 #include <ATen/core/TensorBody.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/ivalue.h>
@@ -16,7 +17,8 @@ class Call {
  public:
   Call(const c10::OperatorHandle& op, torch::jit::Stack& stack) : op_(op), stack_(stack) {}
 
-  void run() {
+  // `key`: of the CPU's kernel.
+  void run(c10::DispatchKey key) {
     check_namespace();
     const auto& arguments = op_.schema().arguments();
     const size_t first = stack_.size() - arguments.size();
@@ -24,8 +26,9 @@ class Call {
       stack_[first + i] = to_host(std::move(stack_[first + i]), arguments[i]);
     }
     check_mixture();
-    op_.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &stack_);
+    op_.redispatchBoxed(c10::DispatchKeySet(key), &stack_);
     for (const auto& pair : pairs_) write_back(pair);
+    for (const auto& pair : sparse_) write_back_sparse(pair);
     const size_t results = op_.schema().returns().size();
     for (size_t i = stack_.size() - results; i < stack_.size(); ++i) {
       stack_[i] = to_device(std::move(stack_[i]));
@@ -95,9 +98,14 @@ class Call {
     for (const auto& pair : pairs_) {
       if (pair.device.is_same(tensor)) return pair.host;
     }
-    TORCH_CHECK_NOT_IMPLEMENTED(tensor.layout() == c10::kStrided, "'", op_.schema().name(),
-                                "' on ", tensor.layout(),
-                                " tensors: the emulated device has strided tensors only");
+    if (tensor.layout() == c10::kSparse) {
+      const auto& impl = sparse_impl(tensor);
+      auto host = wrap_sparse(to_host(impl.indices()), to_host(impl.values()), impl,
+                              c10::DispatchKey::SparseCPU);
+      sparse_.push_back({tensor, host});
+      return host;
+    }
+    check_strided(tensor);
     const auto& impl = *tensor.unsafeGetTensorImpl();
     auto host = wrap(to_host(tensor.storage()), impl, c10::DispatchKey::CPU);
     pairs_.push_back({tensor, host});
@@ -125,6 +133,37 @@ class Call {
         /*resizable=*/true));
     storages_.emplace_back(host, device);
     return device;
+  }
+
+  void check_strided(const at::Tensor& tensor) const {
+    TORCH_CHECK_NOT_IMPLEMENTED(tensor.layout() == c10::kStrided, "'", op_.schema().name(),
+                                "': the emulated device has no tensors of layout ",
+                                tensor.layout());
+  }
+
+  // NOTE: never by operators such as _indices: on a device tensor those lead back here.
+  static at::SparseTensorImpl& sparse_impl(const at::Tensor& tensor) {
+    return *static_cast<at::SparseTensorImpl*>(tensor.unsafeGetTensorImpl());
+  }
+
+  static void fill_sparse(at::SparseTensorImpl& impl, const at::Tensor& indices,
+                          const at::Tensor& values, const at::SparseTensorImpl& like) {
+    impl.raw_resize_(like.sparse_dim(), like.dense_dim(), like.sizes());
+    impl.set_indices_and_values_unsafe(indices, values);
+    impl.set_coalesced(like.coalesced());
+  }
+
+  static at::Tensor wrap_sparse(const at::Tensor& indices, const at::Tensor& values,
+                                const at::SparseTensorImpl& like, c10::DispatchKey key) {
+    auto tensor = at::detail::make_tensor<at::SparseTensorImpl>(c10::DispatchKeySet(key),
+                                                                like.dtype());
+    fill_sparse(sparse_impl(tensor), indices, values, like);
+    return tensor;
+  }
+
+  void write_back_sparse(const Pair& pair) {
+    const auto& host = sparse_impl(pair.host);
+    fill_sparse(sparse_impl(pair.device), to_device(host.indices()), to_device(host.values()), host);
   }
 
   // A tensor over `storage` that looks at it as `like` does.
@@ -195,28 +234,35 @@ class Call {
     for (const auto& pair : pairs_) {
       if (pair.host.is_same(result)) return pair.device;
     }
-    TORCH_CHECK_NOT_IMPLEMENTED(result.layout() == c10::kStrided, "'", op_.schema().name(),
-                                "' returns a tensor of layout ", result.layout(),
-                                ": the emulated device has strided tensors only");
+    for (const auto& pair : sparse_) {
+      if (pair.host.is_same(result)) return pair.device;
+    }
+    if (result.layout() == c10::kSparse) {
+      const auto& impl = sparse_impl(result);
+      return wrap_sparse(to_device(impl.indices()), to_device(impl.values()), impl,
+                         c10::DispatchKey::SparseCUDA);
+    }
+    check_strided(result);
     const auto& impl = *result.unsafeGetTensorImpl();
     return wrap(device_storage(result.storage()), impl, c10::DispatchKey::CUDA);
   }
 
   const c10::OperatorHandle& op_;
   torch::jit::Stack& stack_;
-  std::vector<Pair> pairs_;
+  std::vector<Pair> pairs_, sparse_;
   std::vector<std::pair<c10::Storage, c10::Storage>> storages_;  // of the host, of the device
   std::vector<at::Tensor> cpu_inputs_;
   bool has_generator_ = false;
   at::Tensor other_;  // a CPU tensor with dimensions among the arguments
 };
 
-inline void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet,
+template <c10::DispatchKey key>
+void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet,
                      torch::jit::Stack* stack) {
   const std::string& name = op.schema().name();
   // Where a GPU's results reach the host, its failures do.
   if (name == "aten::copy_" || name == "aten::_local_scalar_dense") check_fault();
-  Call(op, *stack).run();
+  Call(op, *stack).run(key);
 }
 
 }  // namespace emulated
