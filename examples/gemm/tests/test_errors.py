@@ -8,7 +8,6 @@ import pytest
 import torch
 from reference import FORMATS, Operands
 from torch import Tensor
-from where import is_emulated
 
 M, N, K = 1024, 1536, 7168
 Change = Callable[[Operands], Operands]
@@ -225,8 +224,6 @@ def test_list_is_refused(gemm: ModuleType, right: Operands) -> None:
 
 
 def test_sparse_matrix_is_refused(gemm: ModuleType, right: Operands) -> None:
-    if is_emulated():
-        pytest.skip("the emulated device has no sparse tensors")
     wrong = replace(right, a_scale=right.a_scale.to_sparse())
     message = message_of(ValueError, lambda: gemm.gemm(*wrong.as_tuple()))
     assert message == "a_scale is torch.sparse_coo, want torch.strided"
