@@ -142,6 +142,10 @@ def test_storage_changes_when_resized_or_exchanged() -> None:
     assert view.tolist() == [1, 1]
     y = torch.empty(0, device="cuda").set_(other.untyped_storage(), 1, (3,), (1,))
     assert y.tolist() == [1, 2, 3]
+    view.untyped_storage().resize_(0)
+    assert (view.untyped_storage().nbytes(), view.shape) == (0, (2,))
+    other.untyped_storage().resize_(32)
+    assert other.tolist() == [9, 1, 2, 3]
     x.data = torch.zeros(2, device="cuda")
     assert x.tolist() == [0, 0]
 

@@ -73,6 +73,10 @@ class NativeLibrary:
             for kind, address, size_bytes in zip(flat[::3], flat[1::3], flat[2::3], strict=True)
         ]
 
+    def resize_storage(self, storage: int, size_bytes: int) -> None:
+        """Give the storage at the address ``storage`` other memory; what fits is kept."""
+        self._lib.emulated_device_resize(ctypes.c_void_p(storage), ctypes.c_size_t(size_bytes))
+
     def memory_bytes(self) -> tuple[int, int]:
         """Return the bytes of device memory in use, and the most there were."""
         return self._lib.emulated_device_bytes(), self._lib.emulated_device_peak_bytes()

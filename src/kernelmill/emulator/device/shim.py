@@ -61,4 +61,4 @@ class Shim:
         from kernelmill.emulator.device import torch_patches  # noqa: PLC0415 - as above
 
         self._runtime.session.memory_sources.append(self.native.changes)
-        torch_patches.apply(uses_inductor=self._settings.uses_inductor)
+        torch_patches.apply(self.native, uses_inductor=self._settings.uses_inductor)

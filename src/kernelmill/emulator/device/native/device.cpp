@@ -197,6 +197,16 @@ size_t emulated_device_changes(const uint64_t** changes) {
   return taken.size() / 3;
 }
 
+// Gives a storage of the device other memory. What fits is kept.
+void emulated_device_resize(void* storage, size_t size) {
+  auto& device = *static_cast<c10::StorageImpl*>(storage);
+  auto memory = emulated::device_allocator().allocate(size);
+  const size_t kept = std::min(size, device.nbytes());
+  if (kept) std::memcpy(memory.get(), device.data(), kept);
+  device.set_data_ptr_noswap(std::move(memory));
+  device.set_nbytes(size);
+}
+
 size_t emulated_device_bytes() { return emulated::registry().bytes(); }
 size_t emulated_device_peak_bytes() { return emulated::registry().peak(); }
 void emulated_device_reset_peak() { emulated::registry().reset_peak(); }
