@@ -1,21 +1,23 @@
 """The instruction set of gfx942 as LLVM's disassembler knows it.
 
-LLVM prints no list, so every opcode of every encoding is tried with a few operand fields. Encodings:
+LLVM prints no list, so every opcode of every encoding is tried with a few operand fields. Source:
 AMD's "Instinct MI300 Instruction Set Architecture", chapter 13.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import product
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kernelmill.binary.disassembly import Instruction, disassemble
 from kernelmill.binary.errors import BinaryError
 from kernelmill.emulator.instructions.control import NO_EFFECT, PLAIN_ENDS
 from kernelmill.emulator.instructions.table import BINDERS
 from kernelmill.emulator.program import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 TARGET: Final = "gfx942"
 V: Final = 256

@@ -24,12 +24,12 @@ from kernelmill.emulator.instructions.lds_loads import write_words
 from kernelmill.emulator.instructions.vector_memory import LOADS, STORES, Form, extend, merge_half
 from kernelmill.emulator.observer import Site
 from kernelmill.emulator.operands import Operand, number
-from kernelmill.emulator.registers import Waves
 from kernelmill.emulator.sources import DTYPES, bind_scalar, vector_index
 
 if TYPE_CHECKING:
     from kernelmill.emulator.observer import Access
     from kernelmill.emulator.program import Decoded, Layout, Operation
+    from kernelmill.emulator.registers import Waves
     from kernelmill.emulator.vector import Binder
 
 ADDRESS_MASK: Final = np.uint64((1 << 48) - 1)

@@ -11,12 +11,12 @@ from kernelmill.emulator.access import gather, scatter
 from kernelmill.emulator.errors import DeviceFault
 from kernelmill.emulator.observer import Site
 from kernelmill.emulator.operands import Operand, number
-from kernelmill.emulator.registers import Waves
 from kernelmill.emulator.sources import bind_address, bind_scalar, bind_source, vector_index
 
 if TYPE_CHECKING:
     from kernelmill.emulator.arrays import Array
     from kernelmill.emulator.program import Decoded, Layout, Operation, Reader
+    from kernelmill.emulator.registers import Waves
     from kernelmill.emulator.vector import Binder
 
 Space = Literal["global", "flat", "scratch"]
