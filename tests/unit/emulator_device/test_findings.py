@@ -6,8 +6,6 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pytest
-
 from kernelmill.binary.code_object import parse
 from kernelmill.emulator.cli.run import report_findings
 from kernelmill.emulator.findings import Finding
@@ -16,6 +14,8 @@ from kernelmill.emulator.launch import Dispatch
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
     from kernelmill.emulator.memory import Memory
 
