@@ -120,7 +120,7 @@ def run_own_tests(published: Published, *options: str, **more: str) -> dict[str,
 
 def test_flagship_passes_its_own_tests(published: Published) -> None:
     trial = run_own_tests(published, "--backend", "cpu")
-    assert trial["tests"]["passed"] > 200
+    assert trial["tests"]["passed"] > 170
 
 
 def test_flagship_passes_its_own_tests_when_emulated(published: Published) -> None:
