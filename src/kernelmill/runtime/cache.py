@@ -1,8 +1,9 @@
 """The folder of fetched kernels, in huggingface_hub's layout, one per Hub.
 
 ``kernels--ns--name/`` holds ``snapshots/<commit>/``, ``refs/<name>`` (the commit a branch or tag
-had when it was last asked for) and ours, ``variants/<commit>/<variant>.json``: the list of a
-variant's files, written after the last of them arrived.
+had when it was last asked for) and ours: ``variants/<commit>/<variant>.json``, the list of a
+variant's files, written after the last of them arrived, and ``trusted``, which is there while the
+Hub's last word on the publisher was that it is trusted.
 """
 
 from __future__ import annotations
@@ -63,6 +64,22 @@ class Cache:
         with suppress(PermissionError):
             write_whole(path, commit, scratch=self.repo_folder(repo))
 
+    def read_trust(self, repo: RepoId) -> bool:
+        """Tell whether the Hub vouched for the publisher when it was last asked."""
+        return self._trust_path(repo).is_file()
+
+    def remember_trust(self, repo: RepoId) -> None:
+        """Note that the Hub vouches for the publisher, for the day it does not answer."""
+        path = self._trust_path(repo)
+        if not path.is_file():
+            with suppress(PermissionError):  # as for references
+                write_whole(path, "", scratch=self.repo_folder(repo))
+
+    def forget_trust(self, repo: RepoId) -> None:
+        """Note that the Hub vouches no longer for the publisher."""
+        with suppress(PermissionError):
+            self._trust_path(repo).unlink(missing_ok=True)
+
     def read_files(self, repo: RepoId, commit: str, variant: str) -> tuple[RemoteFile, ...] | None:
         """Return the files of a fetched variant; None when it never arrived completely."""
         try:
@@ -81,6 +98,9 @@ class Cache:
         text = json.dumps(listing, indent=1, sort_keys=True) + "\n"
         path = self._list_path(repo, commit, variant)
         write_whole(path, text, scratch=self.repo_folder(repo))
+
+    def _trust_path(self, repo: RepoId) -> Path:
+        return self.repo_folder(repo) / "trusted"
 
     def _list_path(self, repo: RepoId, commit: str, variant: str) -> Path:
         return self.repo_folder(repo) / "variants" / commit / f"{variant}.json"

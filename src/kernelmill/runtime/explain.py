@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernelmill.runtime.trust import check_trust
+from kernelmill.runtime.trust import check_publisher
 from kernelmill.spec.names import RepoId
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def explain(
 ) -> Explanation:
     """Return what ``get_kernel`` would do with the same arguments. Fetches no file of a kernel."""
     repo = RepoId.parse(repo_id)
-    distrust = check_trust(session.hub, repo, trust_remote_code=False)
+    distrust = check_publisher(session.hub, session.cache, repo)
     selection = session.look_up(repo, version=version, revision=revision)
     chosen = selection.resolution.chosen
     return Explanation(

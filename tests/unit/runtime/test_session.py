@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.unit.runtime.kernel_files import MemoryHub, kernel_files, unload_kernels, write_files
@@ -11,6 +11,7 @@ from tests.unit.runtime.kernel_files import MemoryHub, kernel_files, unload_kern
 import kernels
 from kernelmill.runtime import session
 from kernelmill.runtime.errors import (
+    HubUnreachable,
     MissingDependency,
     NotCached,
     NotTrusted,
@@ -314,6 +315,74 @@ def test_offline_refuses_a_build_that_is_not_whole(toy: MemoryHub, offline: Sess
     unload_kernels()
     with pytest.raises(DigestMismatch, match=r"Missing file: __init__.py"):
         offline.load(selection)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        pytest.param({"version": 1}, id="version"),
+        pytest.param({"revision": "v1"}, id="branch"),
+        pytest.param({"trust_remote_code": True, "version": 1}, id="allowed"),
+    ],
+)
+def test_hub_that_is_down_is_remembered_with_one_warning(
+    toy: MemoryHub, caplog: pytest.LogCaptureFixture, wanted: dict[str, Any]
+) -> None:
+    module = kernels.get_kernel(TOY, version=1)
+    kernels.get_kernel(TOY, revision="v1")
+    caplog.clear()
+    toy.is_down = True
+    assert kernels.get_kernel(TOY, **wanted) is module
+    assert [it.message for it in caplog.records if it.levelname == "WARNING"] == [
+        "the Hub does not answer (down); using 'acme/toy' as it was fetched before (v1)"
+    ]
+    assert kernels.has_kernel(TOY, **wanted) is True
+
+
+def test_hub_that_is_down_is_remembered_when_nothing_is_pinned(toy: MemoryHub) -> None:
+    module = kernels.get_kernel(TOY, version=1)
+    toy.is_down = True
+    with pytest.warns(UnpinnedKernelWarning, match="version=1"):
+        assert kernels.get_kernel(TOY) is module
+
+
+def test_hub_that_is_down_is_the_error_when_the_cache_cannot_answer(toy: MemoryHub) -> None:
+    kernels.get_kernel(TOY, version=1)
+    toy.is_down = True
+    for wanted in ({"version": 2}, {"revision": "main"}, {"revision": "0" * 40}):
+        with pytest.raises(HubUnreachable, match="the Hub does not answer"):
+            kernels.get_kernel(TOY, **wanted)  # type: ignore[arg-type]
+
+
+def test_hub_that_is_down_vouches_for_nobody_it_did_not_vouch_for(
+    process_session: MemoryHub, loader: Session
+) -> None:
+    hub = process_session
+    hub.publish("stranger/toy", "v1", {"torch-cpu": kernel_files()})
+    kernels.get_kernel("stranger/toy", version=1, trust_remote_code=True)
+    hub.is_down = True
+    with pytest.raises(HubUnreachable, match="the Hub does not answer"):
+        kernels.get_kernel("stranger/toy", version=1)
+    hub.is_down = False
+    hub.trusted.add("stranger")
+    kernels.get_kernel("stranger/toy", version=1)
+    hub.trusted.remove("stranger")
+    with pytest.raises(NotTrusted):
+        kernels.get_kernel("stranger/toy", version=1)
+    hub.is_down = True
+    with pytest.raises(HubUnreachable):
+        kernels.get_kernel("stranger/toy", version=1)
+
+
+def test_build_that_is_not_whole_is_not_imported_when_the_hub_is_down(
+    toy: MemoryHub, loader: Session
+) -> None:
+    folder = loader.install(loader.select(TOY, version=1), "torch-cpu")
+    kernels.has_kernel(TOY, version=1)
+    (folder / "__init__.py").unlink()
+    toy.is_down = True
+    with pytest.raises(HubUnreachable):
+        kernels.get_kernel(TOY, version=1)
 
 
 def test_hub_offline_variable_switches_the_network_off(
