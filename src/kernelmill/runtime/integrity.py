@@ -11,13 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelmill.spec.digest import Digest, Violation, compare, digest_files, is_covered
+from kernelmill.spec.digest import (
+    UNCOVERED_FILES,
+    Digest,
+    Violation,
+    compare,
+    digest_files,
+    is_covered,
+)
 from kernelmill.spec.errors import DigestMismatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-UNCOVERED_FILES = frozenset({"metadata.json", "metadata.json.sigstore"})
 
 
 def check_integrity(folder: Path, digest: Digest | None, *, root: Path) -> tuple[str, ...]:

@@ -187,8 +187,7 @@ def _add_origin(
 
 
 def _module_file(folder: Path, metadata: Metadata) -> Path:
-    python_name = metadata.name.replace("-", "_")
-    for path in (folder / "__init__.py", folder / python_name / "__init__.py"):
+    for path in (folder / "__init__.py", folder / metadata.python_name / "__init__.py"):
         if path.is_file():
             return path
     packages = sorted(folder.glob("*/__init__.py"))

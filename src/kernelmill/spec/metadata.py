@@ -107,6 +107,11 @@ class Metadata:
     assumed: tuple[str, ...] = field(default=(), compare=False)
     """Keys that the file lacks and that were taken from the variant: an old build."""
 
+    @property
+    def python_name(self) -> str:
+        """The name of the kernel's Python package."""
+        return KernelName(value=self.name).python_name
+
 
 def parse(
     content: str, *, where: str, variant: Variant | None = None, name: str = "kernel"

@@ -351,7 +351,7 @@ def test_hub_that_is_down_is_the_error_when_the_cache_cannot_answer(toy: MemoryH
     toy.is_down = True
     for wanted in ({"version": 2}, {"revision": "main"}, {"revision": "0" * 40}):
         with pytest.raises(HubUnreachable, match="the Hub does not answer"):
-            kernels.get_kernel(TOY, **wanted)  # type: ignore[arg-type]
+            kernels.get_kernel(TOY, **wanted)
 
 
 def test_hub_that_is_down_vouches_for_nobody_it_did_not_vouch_for(

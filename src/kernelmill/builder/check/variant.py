@@ -30,10 +30,9 @@ def check_variant(folder: Path, metadata: Metadata, variant: ArchVariant) -> tup
         variant: what they were built for.
     """
     python = {p.relative_to(folder).as_posix(): p.read_text("utf-8") for p in folder.rglob("*.py")}
-    package = metadata.name.replace("-", "_")
     return (
         *_check_extension(folder, metadata, variant),
-        *check_imports(python, package=package),
+        *check_imports(python, package=metadata.python_name),
     )
 
 
