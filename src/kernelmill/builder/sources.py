@@ -65,7 +65,9 @@ def read_manifest(root: Path) -> tuple[Manifest, str]:
             hint="pass the kernel's folder, or start one with `kernel-builder init`",
         ) from None
     except UnicodeDecodeError as error:
-        raise SourceError(f"{MANIFEST_NAME} is not UTF-8", where=str(path)) from error
+        raise SourceError(
+            f"{MANIFEST_NAME} is not UTF-8", where=str(path), hint="save it as UTF-8 text"
+        ) from error
     return manifest_format.parse(text, where=MANIFEST_NAME), text
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kernelmill.runtime.fetch import is_complete
 from kernelmill.runtime.trust import check_publisher
 from kernelmill.spec.names import RepoId
 
@@ -30,11 +31,8 @@ class Explanation:
     host: Host
     folder: Path | None
     """Where the chosen build is, or would be, in the cache."""
-
-    @property
-    def is_cached(self) -> bool:
-        """Whether the chosen build has been fetched."""
-        return self.folder is not None and (self.folder / "metadata.json").exists()
+    is_cached: bool
+    """Whether all of the chosen build has been fetched."""
 
     def as_json(self) -> dict[str, object]:
         """Return the explanation as the command's ``--json`` gives it."""
@@ -83,6 +81,8 @@ def explain(
         resolution=selection.resolution,
         host=session.host,
         folder=session.folder_of(selection, str(chosen)) if chosen else None,
+        is_cached=chosen is not None
+        and is_complete(session.cache, repo, selection.choice.commit, str(chosen)),
     )
 
 

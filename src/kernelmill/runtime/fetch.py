@@ -50,7 +50,7 @@ def fetch_variant(hub: Hub, cache: Cache, repo: RepoId, *, commit: str, variant:
     completed. Of several processes one fetches, and the others wait for it.
     """
     folder = cache.snapshot(repo, commit) / BUILD_FOLDER / variant
-    if _is_complete(cache, repo, commit, variant):
+    if is_complete(cache, repo, commit, variant):
         return folder
     files = tuple(
         file
@@ -60,14 +60,15 @@ def fetch_variant(hub: Hub, cache: Cache, repo: RepoId, *, commit: str, variant:
     if hub.is_offline:
         return folder
     with cache.lock(repo):
-        if not _is_complete(cache, repo, commit, variant):
+        if not is_complete(cache, repo, commit, variant):
             log.info("fetching %s of %s at %s", variant, repo, commit)
             hub.download(repo, commit, [file.path for file in files], cache.root)
             cache.remember_files(repo, commit, variant, files)
     return folder
 
 
-def _is_complete(cache: Cache, repo: RepoId, commit: str, variant: str) -> bool:
+def is_complete(cache: Cache, repo: RepoId, commit: str, variant: str) -> bool:
+    """Tell whether every file of a build is here."""
     files = cache.read_files(repo, commit, variant)
     snapshot = cache.snapshot(repo, commit)
     return files is not None and all((snapshot / file.path).is_file() for file in files)
@@ -77,5 +78,9 @@ def _is_wanted(file: RemoteFile, repo: RepoId, folder: str) -> bool:
     """Tell whether a file is part of a build. Bytecode, which no digest covers, is not."""
     parts = PurePosixPath(file.path).parts
     if ".." in parts or "\\" in file.path or not file.path.startswith(folder):
-        raise HubError(f"the Hub names the file {file.path!r}, outside its folder", where=str(repo))
+        raise HubError(
+            f"the Hub names the file {file.path!r}, outside its folder",
+            where=str(repo),
+            hint="nothing was written; tell the owner of the Hub",
+        )
     return not (file.path.endswith(".pyc") or "__pycache__" in parts)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kernelmill.runtime import modules
 from kernelmill.runtime.dlopen import read_complaint
-from kernelmill.runtime.errors import KernelClash, LoadFailed
+from kernelmill.runtime.errors import KernelClash, LoadFailed, NoModule
 from kernelmill.runtime.integrity import Contents, check_integrity, read_digest
 from kernelmill.spec import metadata as metadata_format
 from kernelmill.spec.errors import DigestMismatch, InvalidVariant, MetadataError
@@ -68,6 +68,7 @@ def load_variant(folder: Path, *, root: Path, repo_info: RepoInfo | None = None)
         DigestMismatch: a file is missing, was changed or was added.
         KernelClash: its id belongs to another module.
         LoadFailed: its compiled part does not fit this process.
+        NoModule: it has no ``__init__.py``.
     """
     folder = folder.resolve()
     if folder in _loaded:
@@ -193,7 +194,9 @@ def _module_file(folder: Path, metadata: Metadata) -> Path:
     packages = sorted(folder.glob("*/__init__.py"))
     if "name" in metadata.assumed and len(packages) == 1:
         return packages[0]
-    raise FileNotFoundError(f"No kernel module found at: `{folder}`")
+    raise NoModule(
+        f"No kernel module found at: `{folder}`", hint="its author has to build it again"
+    )
 
 
 def _environment() -> str:

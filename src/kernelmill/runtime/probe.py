@@ -1,4 +1,4 @@
-"""The facts about this machine and its Python. With ``load``, the only place that imports torch."""
+"""The facts about this machine and its Python. Only this module of the package imports torch."""
 
 from __future__ import annotations
 

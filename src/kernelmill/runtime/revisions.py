@@ -43,7 +43,11 @@ def choose_revision(
         HubError: the Hub says no.
     """
     if version is not None and revision is not None:
-        raise InputError("Only one of `revision` or `version` must be specified.", where=str(repo))
+        raise InputError(
+            "Only one of `revision` or `version` must be specified.",
+            where=str(repo),
+            hint="leave out `revision`: a version is the branch of that number",
+        )
     if revision is not None:
         commit = revision if COMMIT.fullmatch(revision) else hub.fetch_commit(repo, revision)
         return Choice(name=revision, commit=commit)

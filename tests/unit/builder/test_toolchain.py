@@ -44,6 +44,11 @@ def test_probe_torch_says_why_the_interpreter_failed(tmp_path: Path) -> None:
         probe_torch(python)
 
 
+def test_probe_torch_says_that_the_interpreter_does_not_run(tmp_path: Path) -> None:
+    with pytest.raises(ToolchainError, match=r"torch: .*/python does not run: .*No such file"):
+        probe_torch(str(tmp_path / "python"))
+
+
 @pytest.mark.parametrize(
     ("versions", "archs"),
     [

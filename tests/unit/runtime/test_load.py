@@ -48,6 +48,28 @@ def test_load_leaves_user_imports_alone_when_the_kernel_is_called_json(tmp_path:
     assert importlib.import_module("json") is json
 
 
+def test_load_leaves_user_imports_alone_when_the_module_comes_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_files(tmp_path / "site", {"later_toy.py": b"VALUE = 'real'\n"})
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    kernel = load(write_files(tmp_path / "build" / "torch-cpu", kernel_files("later-toy")))
+    real = importlib.import_module("later_toy")
+    monkeypatch.delitem(sys.modules, "later_toy")
+    assert (kernel.VALUE, real.VALUE) == (1, "real")
+
+
+def test_load_takes_no_package_of_the_kernels_name_when_one_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoy = {"toy/__init__.py": b"raise SystemExit\n", "toy/extra.py": b"raise SystemExit\n"}
+    monkeypatch.syspath_prepend(write_files(tmp_path / "site", decoy))
+    sources = {**SUBMODULE, "__init__.py": "from .extra import NAME\nfrom . import extra\n"}
+    folder = write_files(tmp_path / "build" / "torch-cpu", kernel_files(sources=sources))
+    assert load(folder).NAME == "extra"
+    assert "toy" not in sys.modules
+
+
 def test_load_is_refused_when_the_id_is_an_importable_module(tmp_path: Path) -> None:
     folder = write_files(tmp_path / "build" / "torch-cpu", kernel_files(module_id="this"))
     with pytest.raises(KernelClash, match="id is 'this', the name of a module that is not this"):
@@ -308,5 +330,7 @@ def test_load_is_refused_when_the_id_cannot_be_a_module(build: Path, module_id: 
 def test_load_says_so_when_there_is_no_module(tmp_path: Path) -> None:
     files = kernel_files(has_digest=False)
     del files["__init__.py"]
-    with pytest.raises(FileNotFoundError, match=r"No kernel module found at: `.*torch-cpu`"):
+    with pytest.raises(
+        FileNotFoundError, match=r"No kernel module found at: `.*torch-cpu`\n  hint: "
+    ):
         load(write_files(tmp_path / "build" / "torch-cpu", files))

@@ -22,6 +22,7 @@ from kernelmill.runtime.errors import (
     UnsupportedKernel,
     VersionNotFound,
 )
+from kernelmill.runtime.explain import explain
 from kernelmill.runtime.hub.cached import CachedHub
 from kernelmill.runtime.session import Session
 from kernelmill.spec.backend import Backend
@@ -246,6 +247,13 @@ def test_loading_again_asks_for_no_file(toy: MemoryHub) -> None:
     assert toy.calls == ["trust", "refs", "folders"]
 
 
+def test_explain_calls_a_build_cached_when_all_of_it_is(toy: MemoryHub, loader: Session) -> None:
+    kernels.has_kernel(TOY, version=1)
+    assert explain(loader, TOY, version=1).is_cached is False
+    kernels.get_kernel(TOY, version=1)
+    assert explain(loader, TOY, version=1).is_cached is True
+
+
 def test_interrupted_fetching_is_completed(toy: MemoryHub, loader: Session) -> None:
     toy.publish(TOY, "v3", {"torch-cpu": kernel_files(sources={"a.py": "", "b.py": ""})})
     selection = loader.select(TOY, version=3)
@@ -253,6 +261,8 @@ def test_interrupted_fetching_is_completed(toy: MemoryHub, loader: Session) -> N
     with pytest.raises(ConnectionResetError):
         loader.install(selection, "torch-cpu")
     toy.fails_after = None
+    repo = RepoId.parse(TOY)
+    write_files(loader.cache.repo_folder(repo) / "blobs", {"0123.incomplete": b""})
     folder = loader.install(selection, "torch-cpu")
     assert sorted(each.name for each in folder.iterdir()) == [
         "__init__.py",

@@ -90,7 +90,11 @@ class RemoteHub:
         with translated_errors(self._endpoint, repo=repo, revision=revision):
             sha = self._api.repo_info(str(repo), repo_type=REPO_TYPE, revision=revision).sha
         if not sha:
-            raise HubError(f"the Hub named no commit for {revision!r}", where=f"{repo}")
+            raise HubError(
+                f"the Hub named no commit for {revision!r}",
+                where=f"{self._endpoint}/{REPO_TYPE}s/{repo}",
+                hint="check that HF_ENDPOINT is the address of a Hub",
+            )
         return sha
 
     def fetch_folders(self, repo: RepoId, commit: str, folder: str) -> tuple[str, ...]:
@@ -184,7 +188,11 @@ def _refusal(error: HfHubHTTPError, where: str) -> HubError:
             hint="set HF_TOKEN to a token with the right to do this",
         )
     if isinstance(error, BadRequestError):
-        return HubError(f"the Hub rejects the request: {said} (HTTP {status})", where=where)
+        return HubError(
+            f"the Hub rejects the request: {said} (HTTP {status})",
+            where=where,
+            hint="change what the Hub objects to",
+        )
     return HubError(
         f"the Hub failed: {said} (HTTP {status})", where=where, hint="try again in a while"
     )
