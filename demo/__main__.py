@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.console import Console
 from rich.live import Live
 
-from demo.hub import RunningHub, serve
+from demo.hub import RunningHub, serving
 from demo.report import add_shape, device_table, fp8_mfma, shape_table, speed_ratio, spill_count
 from demo.shapes import FORMATS, LAYOUTS, SHAPES
 
@@ -172,7 +172,7 @@ def run(demo: Demo, *, keep: bool) -> None:
     """Run every step; raise DemoError at the first that fails."""
     demo.build()
     demo.step("start the Hub")
-    with serve(demo.work / "hub", publisher=PUBLISHER) as hub:
+    with serving(demo.work / "hub", "--trust", PUBLISHER) as hub:
         env = client_environment(hub, demo.work)
         demo.publish({**env, "HF_TOKEN": hub.token})
         demo.check_shapes(env)  # a user needs no token

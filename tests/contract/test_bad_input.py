@@ -13,9 +13,9 @@ import pytest
 from tests.contract.raw import send
 
 if TYPE_CHECKING:
+    from demo.hub import RunningHub
     from huggingface_hub import HfApi
     from tests.contract.conftest import TestRepo
-    from tests.contract.server import RunningHub
 
 HEADER = b'{"key":"header","value":{"summary":"x"}}\n'
 LONG = b"A" * 400_000

@@ -20,9 +20,9 @@ from tests.contract.raw import send
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from demo.hub import RunningHub
     from huggingface_hub import HfApi
     from tests.contract.conftest import TestRepo
-    from tests.contract.server import RunningHub
 
 FILES = {
     "README.md": b"# Kernel\n",
