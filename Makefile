@@ -61,6 +61,9 @@ lint: .venv/ready
 types: .venv/ready
 	$(PY) -m mypy
 
+gen: .venv/ready
+	$(PY) docs/generate_manifest.py
+
 bench: .venv/ready
 	$(PY) -m benchmarks
 

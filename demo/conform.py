@@ -119,9 +119,12 @@ def main() -> int:
     """Judge every shape; exit 1 when any is wrong."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        module = get_kernel(sys.argv[1])
+        # By name, because pip may have brought a PyTorch for a GPU that this machine lacks.
+        module = get_kernel(sys.argv[1], backend="cpu")
+    is_for_gpu = bool(torch.version.cuda or torch.version.hip)
     loaded = {"module": module.__name__, "file": str(module.__file__)}
-    print(json.dumps({"loaded": loaded, "warnings": [str(w.message) for w in caught]}), flush=True)
+    start = {"loaded": loaded, "torch_is_for_gpu": is_for_gpu}
+    print(json.dumps(start | {"warnings": [str(w.message) for w in caught]}), flush=True)
     ok = True
     for shape in SHAPES:
         row = judge_shape(module.gemm, shape)

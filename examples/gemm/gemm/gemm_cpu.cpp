@@ -12,12 +12,14 @@
 #include "gemm_cpu.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/Version.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <memory>
 #include <new>
+#include <string>
 
 // NOTE: at::parallel_for is a template that this file instantiates: without OpenMP here it compiles to a
 // plain loop, silently. So compile with -fopenmp, but do not link with it: the GOMP_ symbols then come from
@@ -320,14 +322,13 @@ GEMM_PATH(Avx512, 16, 12, __attribute__((target("avx512f,avx512bw,avx512vl,avx2,
 
 using Run = void (*)(const Problem&, const Tile&, const Workspace&);
 
+// Follows torch, whose choice the environment variable ATEN_CPU_CAPABILITY (default, avx2, avx512) can lower.
 template <Fp8 kFormat>
 Run pick_path() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl")) {
-    return Avx512::run<kFormat>;
-  }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Avx2::run<kFormat>;
+  const std::string capability = at::get_cpu_capability();
+  if (capability == "AVX512") return Avx512::run<kFormat>;
+  if (capability == "AVX2") return Avx2::run<kFormat>;
 #endif
   return Portable::run<kFormat>;
 }

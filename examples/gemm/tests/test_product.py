@@ -1,5 +1,9 @@
 """The product: right for every shape, layout, format and stride, and the same in each run."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -213,3 +217,16 @@ def test_row_does_not_depend_on_the_rows_beside_it(
         operands.a[:, 77:78], operands.b, operands.a_scale[:, 77:78], operands.b_scale
     )
     assert torch.equal(alone[0], run(gemm, operands)[77])
+
+
+def test_product_is_right_with_the_portable_code_too(device: torch.device) -> None:
+    """Older processors take another path; torch reads once, at its start, which one to use."""
+    if device.type != "cpu":
+        pytest.skip("a GPU has one path")
+    if torch.backends.cpu.get_cpu_capability() == "DEFAULT":
+        pytest.skip("that is what the other tests have run")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(Path(__file__))]
+    command += ["-k", "each_layout_and_format or one_term or rounded_once or bits_are"]
+    environment = os.environ | {"ATEN_CPU_CAPABILITY": "default"}
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout
