@@ -24,12 +24,12 @@ def main() -> int:
             *(str(gemm / "benchmarks" / "benchmark.py"), str(gemm)),
             *("--json", str(REPORTS / "gemm.json")),
         )
-    return failed + run(str(ROOT / "benchmarks" / "hub.py"), "--json", str(REPORTS / "hub.json"))
+    return failed + run("-m", "benchmarks.hub", "--json", str(REPORTS / "hub.json"))
 
 
 def run(*command: str) -> int:
     """Run one Python command and return 1 when it fails, else 0."""
-    return int(subprocess.run([sys.executable, *command], check=False).returncode != 0)
+    return int(subprocess.run([sys.executable, *command], cwd=ROOT, check=False).returncode != 0)
 
 
 if __name__ == "__main__":
