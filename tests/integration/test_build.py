@@ -282,6 +282,15 @@ def test_header_that_the_manifest_does_not_name_is_refused(bare: Path) -> None:
     assert not (bare / "build").exists()
 
 
+def test_import_of_the_kernel_by_its_own_name_is_refused(bare: Path) -> None:
+    (bare / "torch-ext/bare/__init__.py").write_text("from bare._ops import ops\n")
+    done = run_builder("build", bare, "--backend", "cpu")
+    assert done.returncode == 1
+    assert "__init__.py:1: absolute import of 'bare._ops'" in done.stderr
+    assert "use a relative import" in done.stderr
+    assert not (bare / "build").exists()
+
+
 def test_binding_without_a_python_module_is_refused(bare: Path) -> None:
     edit(bare / "torch-ext/binding.cpp", "REGISTER_EXTENSION(TORCH_EXTENSION_NAME)", "")
     done = run_builder("build", bare, "--backend", "cpu")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import json
 import warnings
 from dataclasses import replace
@@ -10,6 +11,7 @@ from tests.unit.runtime.kernel_files import MemoryHub, kernel_files, unload_kern
 
 import kernels
 from kernelmill.runtime import session
+from kernelmill.runtime.cli import main
 from kernelmill.runtime.errors import (
     HubUnreachable,
     MissingDependency,
@@ -133,6 +135,17 @@ def test_get_kernel_refuses_a_name_without_an_owner(toy: MemoryHub) -> None:
 ENTRY_POINTS: list[Callable[..., object]] = [kernels.get_kernel, kernels.has_kernel]
 
 
+def test_trust_is_asked_wherever_code_can_be_named() -> None:
+    """A new function that takes a repository has to join the tests of trust below."""
+    functions = {name: getattr(kernels, name) for name in kernels.__all__ if name.islower()}
+    named = {
+        function
+        for name, function in functions.items()
+        if not name.startswith("__") and "repo_id" in inspect.signature(function).parameters
+    }
+    assert named == {*ENTRY_POINTS, kernels.get_kernel_variants}, "the last loads nothing"
+
+
 @pytest.mark.parametrize("entry", ENTRY_POINTS)
 @pytest.mark.parametrize(
     ("owner", "problem"),
@@ -186,6 +199,17 @@ def test_entry_points_agree_on_the_build_of_each_version(toy: MemoryHub) -> None
     assert rejected.reason == (
         "Torch version (2.8) does not match environment Torch version (2.13.0+cpu)"
     )
+
+
+def test_versions_are_listed_when_there_is_no_torch(
+    toy: MemoryHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], host: Host
+) -> None:
+    bare = replace(host, torch=None, cxx11_abi=None)
+    monkeypatch.setattr(session, "probe_host", lambda: bare)
+    assert main(["versions", TOY]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["version", "2", "2", "1", "1"]
+    assert "Torch version (2.8) does not match environment Torch version (None)" in lines[2]
 
 
 def test_entry_points_agree_when_nothing_is_pinned(toy: MemoryHub) -> None:
