@@ -55,6 +55,16 @@ def linkage(
             ["the extension has the library search path '/opt/rocm/lib'"],
             id="runpath",
         ),
+        pytest.param(linkage("libtorch_cpu.so", "libstdc++.so.6"), "", [], id="torch"),
+        pytest.param(
+            linkage("libtorch_cpu.so", "libc10.so"),
+            "",
+            [
+                "the extension does not need libstdc++.so.6: it brings a C++ runtime of its own, "
+                "and torch has loaded another"
+            ],
+            id="second-c++-runtime",
+        ),
         pytest.param(
             linkage(defined="other"),
             "",
