@@ -127,7 +127,7 @@ def _describe(plan: BuildPlan, tree: KernelTree, toolchain: Toolchain, staged: P
         plan,
         staged,
         source=probe_source_state(tree.root),
-        compilers=compiler_versions(toolchain, plan.backend),
+        compilers=compiler_versions(toolchain, plan.backend, plan.archs or ()),
         inputs={"build.toml": tree.manifest_sha256},
     )
 

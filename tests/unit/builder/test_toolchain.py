@@ -73,8 +73,8 @@ def test_probe_toolchain_takes_archs_from_the_environment() -> None:
 
 
 def test_compiler_versions_name_those_that_a_backend_uses() -> None:
-    assert compiler_versions(toolchain(), Backend.CPU) == {"c++": "g++ 1.2"}
-    assert compiler_versions(toolchain(), Backend.ROCM) == {
+    assert compiler_versions(toolchain(), Backend.CPU, ()) == {"c++": "g++ 1.2"}
+    assert compiler_versions(toolchain(), Backend.ROCM, ("gfx942",)) == {
         "c++": "g++ 1.2",
         "hip": "clang version 22.0.0",
     }
