@@ -81,13 +81,25 @@ def test_commit_reads_a_folder_with_or_without_its_slash() -> None:
         ("bytes=-", None),
         ("lines=0-1", None),
         ("bytes=x-y", None),
+        ("bytes=\u0661-", None),
+        ("bytes=0-" + "9" * 5000, range(10)),
+        ("bytes=-" + "9" * 5000, range(10)),
+        ("bytes=" + "0" * 5000 + "-1", range(2)),
     ],
 )
 def test_range_is_read_as_the_rfc_says(header: str | None, expected: range | None) -> None:
     assert parse_range(header, 10) == expected
 
 
-@pytest.mark.parametrize(("header", "size"), [("bytes=10-", 10), ("bytes=-0", 10), ("bytes=0-", 0)])
+@pytest.mark.parametrize(
+    ("header", "size"),
+    [
+        ("bytes=10-", 10),
+        ("bytes=-0", 10),
+        ("bytes=0-", 0),
+        ("bytes=" + "9" * 5000 + "-", 10),
+    ],
+)
 def test_range_is_not_satisfiable_when_no_byte_is_in_it(header: str, size: int) -> None:
     with pytest.raises(RangeNotSatisfiable, match="starts past the end"):
         parse_range(header, size)
@@ -152,6 +164,18 @@ def test_ref_name_is_refused_when_git_refuses_it(name: str) -> None:
         ("---\n---\n", []),
         ("---\nlicense: mit\n", ["the metadata block of line 1 has no closing '---'"]),
         ("---\n- a\n---\n", ["the metadata block must be a mapping of keys to values"]),
+        (
+            f"---\na: {'[' * 60_000}\n---\n",
+            ["the metadata block is not valid YAML: values are nested more than 40 levels deep"],
+        ),
+        (
+            "---\na: &a {k: v}\nb: {<<: [*a, *a]}\n---\n",
+            ["the metadata block is not valid YAML: aliases are not allowed here"],
+        ),
+        (
+            "---\na: 2024-99-99\n---\n",
+            ["the metadata block is not valid YAML: month must be in 1..12"],
+        ),
         (f"---\na: {'b' * 70_000}\n---\n", ["the metadata block is longer than 65536 characters"]),
     ],
 )

@@ -103,7 +103,8 @@ def _read_tip(hub: Hub, repo: Repo, ref: str) -> str:
 def _check_parent(header: Header, tip: str) -> None:
     if header.parent is not None and header.parent != tip:
         raise StaleParent(
-            f"the branch is at {tip}, not at the given parent {header.parent}: fetch and try again"
+            f"the branch is at {tip}, not at the given parent {header.parent!r}: "
+            "fetch and try again"
         )
 
 

@@ -98,7 +98,8 @@ def error_response(
     body: dict[str, object] | None = None,
 ) -> Response:
     """Return an error's reply; the text stands in the body and, for HEAD, in a header."""
-    line = " ".join(text.split()).encode("ascii", "backslashreplace").decode()[:1000]
+    line = "".join(c if c.isprintable() else " " for c in text[:1000])
+    line = " ".join(line.split()).encode("ascii", "backslashreplace").decode()[:1000]
     return JSONResponse(
         {"error": text, **(body or {})},
         status,
