@@ -6,6 +6,7 @@ import base64
 import json
 import socket
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -260,6 +261,22 @@ def test_upload_ends_when_the_client_goes_away(
         time.sleep(0.02)
     assert "Traceback" not in log.read_text()
     assert len(api.list_repo_commits(kernel.id, repo_type="kernel")) == 1
+
+
+def test_hub_answers_when_many_uploads_stand_still(kernel: TestRepo, hub: RunningHub) -> None:
+    where = urlsplit(hub.url)
+    head = (
+        f"POST {kernel.api_path}/commit/main HTTP/1.1\r\nHost: {where.netloc}\r\n"
+        f"Authorization: Bearer {hub.token}\r\nContent-Length: 1000\r\n\r\n"
+    )
+    with ExitStack() as stack:
+        for _ in range(200):
+            address = (where.hostname or "", where.port or 0)
+            connection = stack.enter_context(socket.create_connection(address, timeout=10))
+            connection.sendall(head.encode() + HEADER)
+        assert send(hub, "GET", "/health").status == 200
+        body = HEADER + file_line("a")
+        assert send(hub, "POST", f"{kernel.api_path}/commit/main", body).status == 200
 
 
 def test_pull_request_is_refused_clearly(kernel: TestRepo, hub: RunningHub) -> None:

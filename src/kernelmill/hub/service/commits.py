@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 from dulwich.objects import Commit, ObjectID
 
-from kernelmill.hub.errors import Conflict, InvalidRequest, RefMoved, RevisionNotFound, StaleParent
+from kernelmill.hub.errors import (
+    Conflict,
+    InvalidRequest,
+    RefMoved,
+    RepoNotFound,
+    RevisionNotFound,
+    StaleParent,
+)
 from kernelmill.hub.service.access import branch_ref
 from kernelmill.hub.service.editor import TreeEditor
 from kernelmill.hub.store.names import InMemory, ObjectKind
@@ -165,4 +172,7 @@ def _publish(hub: Hub, repo: Repo, pack: PackWriter, change: RefChange) -> bool:
         log.debug("%s moved while a commit was written", change.name)
         hub.objects.discard_pack(repo.id, stored)
         return False
+    except RepoNotFound:
+        hub.objects.discard_pack(repo.id, stored)
+        raise
     return True

@@ -32,6 +32,7 @@ STATUS: Final[dict[type[errors.Refusal], tuple[int, str]]] = {
     errors.AccountNotFound: (404, ""),
     errors.Conflict: (409, ""),
     errors.StaleParent: (412, ""),
+    errors.TooSlow: (408, ""),
     errors.TooLarge: (413, ""),
     errors.RangeNotSatisfiable: (416, ""),
 }
