@@ -34,6 +34,10 @@ class HubUnreachable(HubError, ConnectionError):
     """A Hub does not answer."""
 
 
+class CacheUnusable(HostError, OSError):
+    """The folder of fetched kernels cannot be read or written."""
+
+
 class NotCached(HubError, FileNotFoundError):
     """Something is needed from a Hub, is not in the cache, and the network must not be used."""
 
@@ -60,17 +64,25 @@ class LoadFailed(HostError, ImportError):
     """A kernel's compiled part cannot be loaded into this process."""
 
 
+class NoModule(KernelError, FileNotFoundError):
+    """A build holds no Python module."""
+
+    exit_code = 1
+
+
 class UnpinnedKernelWarning(UserWarning):
     """A kernel was asked for without a version, so another day may load other code."""
 
 
 __all__ = [
     "AccessDenied",
+    "CacheUnusable",
     "HubUnreachable",
     "InputError",
     "KernelClash",
     "LoadFailed",
     "MissingDependency",
+    "NoModule",
     "NotCached",
     "NotTrusted",
     "RepositoryNotFound",

@@ -35,6 +35,11 @@ def check_trust(hub: Hub, repo: RepoId, trust_remote_code: Trust) -> str:
             f"trust_remote_code is the string {trust_remote_code!r}",
             hint=f"pass a list of repositories: trust_remote_code=[{trust_remote_code!r}]",
         )
+    if not isinstance(trust_remote_code, bool | Iterable):
+        raise InputError(
+            f"trust_remote_code is {trust_remote_code!r}",
+            hint="pass True, False or a list of repositories",
+        )
     if trust_remote_code is True:
         return ""
     if not isinstance(trust_remote_code, bool) and str(repo) in set(trust_remote_code):
