@@ -65,6 +65,12 @@ def parse_endpoint(text: str) -> str:
             where="HF_ENDPOINT",
             hint='write it as "https://hub.example.org" or "http://127.0.0.1:8080"',
         )
+    if "@" in urlsplit(text).netloc:
+        raise InputError(
+            f"the URL {without_password(text)!r} holds a user or a password",
+            where="HF_ENDPOINT",
+            hint="leave it out, for every message shows the URL, and set HF_TOKEN",
+        )
     return text.rstrip("/")
 
 
@@ -104,7 +110,7 @@ def endpoint_folder(root: Path, endpoint: str) -> Path:
     """
     if endpoint == PUBLIC_HUB:
         return root
-    readable = re.sub(r"[^A-Za-z0-9.]+", "-", urlsplit(endpoint).netloc.rpartition("@")[2])
+    readable = re.sub(r"[^A-Za-z0-9.]+", "-", urlsplit(endpoint).netloc)
     return root / "endpoints" / f"{readable}-{hashlib.sha256(endpoint.encode()).hexdigest()[:8]}"
 
 

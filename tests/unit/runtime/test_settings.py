@@ -45,9 +45,10 @@ def test_each_endpoint_but_the_public_one_has_a_folder_of_its_own() -> None:
     assert folders[2].name.startswith("127.0.0.1-8080-")
 
 
-def test_folder_of_an_endpoint_does_not_show_a_password() -> None:
-    env = {"HF_ENDPOINT": "http://user:secret@hub.test"}
-    assert "secret" not in str(read_settings(env).cache_dir)
+def test_endpoint_is_refused_when_it_holds_a_password() -> None:
+    with pytest.raises(InputError, match=r"'http://hub.test' holds a user or a pass") as caught:
+        read_settings({"HF_ENDPOINT": "http://user:secret@hub.test"})
+    assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
