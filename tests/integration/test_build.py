@@ -401,3 +401,22 @@ def test_generated_project_builds_the_same_bytes_by_hand(
         <= json.loads(built.pop("metadata.json")).items()
     )
     assert by_hand == built
+
+
+@pytest.mark.parametrize(
+    ("folder", "problem"),
+    [
+        ("a$b", "holds a character that build tools mistake"),
+        ("a;b", "holds a character that build tools mistake"),
+        ("plain", "'build' is not a folder"),
+    ],
+)
+def test_build_is_refused_before_it_starts_when_it_could_not_end(
+    tmp_path: Path, folder: str, problem: str
+) -> None:
+    root = tmp_path / folder
+    assert run_builder("init", root, "--name", "acme/toy", "--backends", "cpu").returncode == 0
+    (root / "build").write_text("a file")
+    done = run_builder("build", root, "--backend", "cpu")
+    assert (done.returncode, problem in done.stderr) == (3, True), done.stderr
+    assert not (root / ".kernelmill").exists()

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
+from kernelmill.runtime.errors import CacheUnusable
 from kernelmill.runtime.hub import RemoteFile
+from kernelmill.runtime.revisions import COMMIT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,24 +47,33 @@ class Cache:
         The lock file stays: removing it would leave two processes with two different locks.
         """
         folder = self.root / ".locks" / self.repo_folder(repo).name
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CacheUnusable(
+                f"cannot write the cache: {error.strerror}",
+                where=str(folder),
+                hint="set KERNELS_CACHE to a folder that can be written",
+            ) from error
         return FileLock(folder / "kernelmill.lock")
 
     def read_refs(self, repo: RepoId) -> dict[str, str]:
         """Return the remembered branches and tags: name -> commit."""
         folder = self.repo_folder(repo) / "refs"
         paths = (path for path in folder.rglob("*") if path.is_file())
-        return {path.relative_to(folder).as_posix(): path.read_text().strip() for path in paths}
+        found = {
+            path.relative_to(folder).as_posix(): path.read_text(errors="replace").strip()
+            for path in paths
+        }
+        return {name: commit for name, commit in found.items() if COMMIT.fullmatch(commit)}
 
     def remember_ref(self, repo: RepoId, name: str, commit: str) -> None:
         """Note that ``name`` is ``commit``, for the day there is no network."""
         path = self.repo_folder(repo) / "refs" / name
-        with suppress(FileNotFoundError):
-            if path.read_text() == commit:
-                return
-        # A cache that cannot be written to can still be read: the note is a convenience.
-        with suppress(PermissionError):
-            write_whole(path, commit, scratch=self.repo_folder(repo))
+        # The note is a convenience: a cache may be read-only, and "a" and "a/b" exclude each other.
+        with suppress(OSError):
+            if not path.is_file() or path.read_text() != commit:
+                write_whole(path, commit, scratch=self.repo_folder(repo))
 
     def read_trust(self, repo: RepoId) -> bool:
         """Tell whether the Hub vouched for the publisher when it was last asked."""
@@ -86,9 +97,11 @@ class Cache:
             text = self._list_path(repo, commit, variant).read_text()
         except FileNotFoundError:
             return None
-        return tuple(
-            RemoteFile(path=path, size_bytes=size) for path, size in json.loads(text).items()
-        )
+        try:
+            listing = json.loads(text)
+            return tuple(RemoteFile(path=path, size_bytes=size) for path, size in listing.items())
+        except (ValueError, AttributeError):  # damaged: as if it were not there
+            return None
 
     def remember_files(
         self, repo: RepoId, commit: str, variant: str, files: tuple[RemoteFile, ...]

@@ -34,6 +34,10 @@ class HubUnreachable(HubError, ConnectionError):
     """A Hub does not answer."""
 
 
+class CacheUnusable(HostError, OSError):
+    """The folder of fetched kernels cannot be read or written."""
+
+
 class NotCached(HubError, FileNotFoundError):
     """Something is needed from a Hub, is not in the cache, and the network must not be used."""
 

@@ -6,7 +6,7 @@ import logging
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from kernelmill.runtime.load import read_metadata
+from kernelmill.runtime.load import MAX_METADATA_BYTES, read_metadata
 from kernelmill.runtime.selection import BUILD_FOLDER
 from kernelmill.spec.errors import HubError, MetadataError
 
@@ -30,13 +30,17 @@ def fetch_metadata(hub: Hub, cache: Cache, repo: RepoId, *, commit: str, variant
     folder = f"{BUILD_FOLDER}/{variant}"
     path = cache.snapshot(repo, commit) / folder / "metadata.json"
     if not path.is_file():
-        if f"{folder}/metadata.json" not in {
-            file.path for file in hub.fetch_files(repo, commit, folder)
-        }:
+        listed = {file.path: file for file in hub.fetch_files(repo, commit, folder)}
+        if f"{folder}/metadata.json" not in listed:
             raise MetadataError(
                 f"{folder} holds no metadata.json",
                 where=f"{repo} (revision: {commit})",
                 hint="its author has to build it again",
+            )
+        if listed[f"{folder}/metadata.json"].size_bytes > MAX_METADATA_BYTES:
+            raise MetadataError(
+                f"{folder}/metadata.json has more than {MAX_METADATA_BYTES} bytes",
+                where=f"{repo} (revision: {commit})",
             )
         with cache.lock(repo):
             hub.download(repo, commit, [f"{folder}/metadata.json"], cache.root)
@@ -80,6 +84,13 @@ def _is_wanted(file: RemoteFile, repo: RepoId, folder: str) -> bool:
     if ".." in parts or "\\" in file.path or not file.path.startswith(folder):
         raise HubError(
             f"the Hub names the file {file.path!r}, outside its folder",
+            where=str(repo),
+            hint="nothing was written; tell the owner of the Hub",
+        )
+    # Every name has one spelling, and one that a file system and a terminal can take.
+    if str(PurePosixPath(file.path)) != file.path or not file.path.isprintable():
+        raise HubError(
+            f"the Hub names the file {file.path!r}, not a usable name",
             where=str(repo),
             hint="nothing was written; tell the owner of the Hub",
         )

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime import modules
 from kernelmill.runtime.dlopen import read_complaint
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from kernelmill.spec.metadata import Metadata
 
 log = logging.getLogger(__name__)
+
+MAX_METADATA_BYTES: Final = 16 * 1024 * 1024
+"""Room for the digests of a hundred thousand files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,11 +95,19 @@ def read_metadata(folder: Path, *, name: str = "kernel") -> Metadata:
     """
     path = folder / "metadata.json"
     try:
+        if path.stat().st_size > MAX_METADATA_BYTES:
+            raise MetadataError(
+                f"larger than {MAX_METADATA_BYTES} bytes",
+                where=str(path),
+                hint="rebuild the kernel",
+            )
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise MetadataError(
             "there is no metadata.json", where=str(folder), hint="rebuild the kernel"
         ) from error
+    except OSError as error:
+        raise MetadataError(f"cannot be read: {error.strerror}", where=str(path)) from error
     except UnicodeDecodeError as error:
         raise MetadataError("not UTF-8 text", where=str(path), hint="rebuild the kernel") from error
     metadata = metadata_format.parse(

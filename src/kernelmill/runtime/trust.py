@@ -86,6 +86,11 @@ def _caller_allows(repo: RepoId, trust_remote_code: Trust) -> bool:
             f"trust_remote_code is the string {trust_remote_code!r}",
             hint=f"pass a list of repositories: trust_remote_code=[{trust_remote_code!r}]",
         )
+    if not isinstance(trust_remote_code, bool | Iterable):
+        raise InputError(
+            f"trust_remote_code is {trust_remote_code!r}",
+            hint="pass True, False or a list of repositories",
+        )
     if isinstance(trust_remote_code, bool):
         return trust_remote_code
     return str(repo) in set(trust_remote_code)

@@ -156,6 +156,12 @@ def link_outside(folder: Path) -> str:
     return "Link out of .*: extra.py -> .*outside.py"
 
 
+def link_to_itself(folder: Path) -> str:
+    (folder / "extra.py").unlink()
+    (folder / "extra.py").symlink_to("extra.py")
+    return "Link to nowhere: extra.py"
+
+
 def link_folder(folder: Path) -> str:
     (folder / "linked").symlink_to(folder.parents[2], target_is_directory=True)
     return "Linked folder: linked"
@@ -173,6 +179,7 @@ def link_folder(folder: Path) -> str:
         add_folder_of_bytecode,
         remove_file,
         link_outside,
+        link_to_itself,
         link_folder,
     ],
 )
@@ -219,6 +226,15 @@ def test_later_import_is_refused_when_the_file_changed_since_the_check(build: Pa
     module = load(build)
     (build / "extra.py").write_text("NAME = 'changed'\n")
     with pytest.raises(DigestMismatch, match=r"extra.py is not the file that the kernel was"):
+        importlib.import_module(f"{module.__name__}.extra")
+
+
+def test_later_import_is_refused_when_the_library_changed_since_the_check(tmp_path: Path) -> None:
+    library = {"extra.abi3.so": b"not really one"}
+    folder = write_files(tmp_path / "build" / "torch-cpu", kernel_files(binaries=library))
+    module = load(folder)
+    (folder / "extra.abi3.so").write_bytes(b"another")
+    with pytest.raises(DigestMismatch, match=r"extra.abi3.so is not the file that the kernel was"):
         importlib.import_module(f"{module.__name__}.extra")
 
 
@@ -290,6 +306,10 @@ def test_old_build_loads_with_one_warning_when_it_has_no_digest(
         pytest.param(None, r"torch-cpu: there is no metadata.json", id="missing"),
         pytest.param(b"{", r"metadata.json: not valid JSON", id="not-json"),
         pytest.param(b"\xff", r"metadata.json: not UTF-8 text", id="not-text"),
+        pytest.param(b" " * (16 * 1024 * 1024 + 1), r"metadata.json: larger than", id="huge"),
+        pytest.param(b'{"id": "a", "id": "b"}', r"key 'id' is given twice", id="duplicate"),
+        pytest.param(b'{"license": "\\ud800"}', r"license: holds half a surrogate", id="surrogate"),
+        pytest.param(b'{"version": 1' + b"0" * 5000 + b"}", r"not valid JSON", id="huge-number"),
         pytest.param(b'{"version": "one"}', r"metadata.json.*version: .*'one'", id="wrong-type"),
     ],
 )
@@ -300,6 +320,13 @@ def test_load_names_file_and_key_when_the_metadata_is_unusable(
     if content is not None:
         (build / "metadata.json").write_bytes(content)
     with pytest.raises(MetadataError, match=problem):
+        load(build)
+
+
+def test_load_says_so_when_the_metadata_is_a_folder(build: Path) -> None:
+    (build / "metadata.json").unlink()
+    (build / "metadata.json").mkdir()
+    with pytest.raises(MetadataError, match=r"metadata.json: cannot be read: Is a directory"):
         load(build)
 
 

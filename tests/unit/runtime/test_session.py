@@ -563,3 +563,27 @@ def test_kernel_is_refused_when_it_has_no_code_for_the_device(
 def test_backend_that_is_not_here_is_named(toy: MemoryHub) -> None:
     with pytest.raises(ValueError, match="Invalid backend 'rocm', system supported backends: cpu"):
         kernels.get_kernel(TOY, version=1, backend="rocm")
+
+
+@pytest.mark.parametrize("version", [-1, True, 1.0, "1", pytest.param(10**5000, id="huge")])
+def test_version_is_refused_when_it_is_none(toy: MemoryHub, version: object) -> None:
+    with pytest.raises(InputError, match="acme/toy: a version is a whole number from 0 to 99"):
+        kernels.get_kernel(TOY, version=version)  # type: ignore[arg-type]
+    assert toy.calls == ["trust"]
+
+
+@pytest.mark.parametrize(
+    "revision", ["", ".", "a/../b", "/a", "a\\b", "a\0", "\ud800", "\x1b[31m", 5]
+)
+def test_revision_is_refused_when_nothing_could_have_that_name(
+    toy: MemoryHub, revision: object
+) -> None:
+    with pytest.raises(InputError, match="is not a revision"):
+        kernels.get_kernel(TOY, revision=revision)  # type: ignore[arg-type]
+    assert toy.calls == ["trust"]
+
+
+@pytest.mark.parametrize("trust", [None, 1, 1.5])
+def test_trust_is_refused_when_it_is_of_another_type(toy: MemoryHub, trust: object) -> None:
+    with pytest.raises(InputError, match=r"trust_remote_code is .*\n.*pass True, False or a list"):
+        kernels.get_kernel(TOY, version=1, trust_remote_code=trust)  # type: ignore[arg-type]
