@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -82,7 +82,7 @@ class Device:
             self.memory.view(address, octets.size)[:] = octets
         return address
 
-    def get(self, address: int, count: int, dtype: str) -> NDArray[np.generic]:
+    def get(self, address: int, count: int, dtype: str) -> NDArray[Any]:
         """Return a copy of ``count`` values at ``address``."""
         kind = np.dtype(dtype)
         return self.memory.view(address, count * kind.itemsize).view(kind).copy()

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-
 from tests.integration.emulated_gemm import (
     TOLERANCE,
     gemm_code,
@@ -53,7 +52,7 @@ def test_product_is_right_when_the_kernel_is_emulated(
     layouts=st.sampled_from(LAYOUTS), seed=st.integers(0, 99),
 )  # fmt: skip
 def test_product_is_right_and_clean_when_the_shape_is_random(
-    code: CodeObject, m: int, n: int, k: int, layouts: str, seed: int
+    *, code: CodeObject, m: int, n: int, k: int, layouts: str, seed: int
 ) -> None:
     operands = make_operands(m, n, k, seed)
     found, report = run_gemm(code, operands, layouts=layouts, sanitize=True)
