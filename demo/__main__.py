@@ -18,8 +18,16 @@ from rich.console import Console
 from rich.live import Live
 
 from demo.hub import RunningHub, serving
-from demo.report import add_shape, device_table, fp8_mfma, shape_table, speed_ratio, spill_count
-from demo.shapes import FORMATS, LAYOUTS, SHAPES
+from demo.report import (
+    add_shape,
+    device_table,
+    emulated_table,
+    fp8_mfma,
+    shape_table,
+    speed_ratio,
+    spill_count,
+)
+from demo.shapes import EMULATED_SHAPES, FORMATS, LAYOUTS, SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -125,6 +133,26 @@ class Demo:
         if spills := sum(map(spill_count, kernels)):
             raise DemoError(f"the gfx942 kernels spill: {spills}")
 
+    def emulate(self, env: Mapping[str, str]) -> None:
+        """Execute the gfx942 code on an emulated MI300X, loaded by name, and judge it there."""
+        if self.results["torch_is_for_gpu"]:
+            self.step("skipped: the emulated device wants a CPU build of PyTorch")
+            return
+        cases = len(EMULATED_SHAPES) * len(LAYOUTS)
+        self.step(f"execute the gfx942 code, emulated and sanitized: {cases} cases against float64")
+        report = self.work / "launches.json"
+        found = self.command(
+            *("kernelmill.emulator", "run", "--sanitize", "--report", str(report), "--"),
+            *(sys.executable, "-m", "demo.emulated", REPOSITORY),
+            env={**env, "PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}".rstrip(":")},
+        )
+        loaded, *rows = map(json.loads, found.splitlines())
+        launches = json.loads(report.read_text(encoding="utf-8"))["launches"]
+        self.results["emulated"] = {**loaded, "shapes": rows, "launches": len(launches)}
+        self.console.print(emulated_table(rows))
+        if "_rocm_" not in loaded["module"] or len(launches) < cases:
+            raise DemoError(f"{loaded['module']} launched {len(launches)} kernels on the device")
+
     def run_snippet(self, env: Mapping[str, str]) -> None:
         """Run the README's snippet, as written, and compare what it prints."""
         if self.results["torch_is_for_gpu"]:
@@ -155,6 +183,7 @@ def _shown(args: tuple[str, ...]) -> str:
     names = {
         "kernelmill.builder": "kernel-builder",
         "kernelmill.hub": "kernel-hub",
+        "kernelmill.emulator": "kernel-emulator",
         "kernelmill.runtime": "kernels",
     }
     words = [names.get(args[0], args[0]), *args[1:]]
@@ -181,6 +210,7 @@ def run(demo: Demo, *, keep: bool) -> None:
         demo.publish({**env, "HF_TOKEN": hub.token})
         demo.check_shapes(env)  # a user needs no token
         demo.show_device_code()
+        demo.emulate(env)
         demo.run_snippet(env)
         if keep:
             demo.console.print(f"\nthe Hub stays until Ctrl-C: export HF_ENDPOINT={hub.url}")
@@ -212,7 +242,7 @@ def main() -> int:
     demo.results["seconds"] = time.monotonic() - demo.start
     if args.json:
         args.json.write_text(json.dumps(demo.results, indent=2) + "\n", encoding="utf-8")
-    demo.step("done: built, published, loaded by name, right in every shape")
+    demo.step("done: built, published, loaded by name, right in every shape; gfx942 was emulated")
     return 0
 
 

@@ -68,14 +68,17 @@ def median_ms(run: Callable[[], object]) -> float:
     return statistics.median(times)
 
 
-def judge_shape(gemm: Callable[..., torch.Tensor], shape: Shape) -> dict[str, Any]:
-    """Run one shape in both layouts and formats; return errors, times and the verdict."""
+def random_operands(shape: Shape) -> tuple[torch.Tensor, ...]:
+    """Return ``a``, ``b``, ``a_scale`` and ``b_scale``, all float32."""
     generator = torch.Generator().manual_seed(shape.m * 31 + shape.n * 17 + shape.k)
     k_blocks, n_blocks = -(-shape.k // SCALE_BLOCK), -(-shape.n // SCALE_BLOCK)
-    a32 = torch.randn(shape.k, shape.m, generator=generator)
-    b32 = torch.randn(shape.k, shape.n, generator=generator)
-    a_scale = torch.randn(k_blocks, shape.m, generator=generator)
-    b_scale = torch.randn(k_blocks, n_blocks, generator=generator)
+    sizes = ((shape.k, shape.m), (shape.k, shape.n), (k_blocks, shape.m), (k_blocks, n_blocks))
+    return tuple(torch.randn(size, generator=generator) for size in sizes)
+
+
+def judge_shape(gemm: Callable[..., torch.Tensor], shape: Shape) -> dict[str, Any]:
+    """Run one shape in both layouts and formats; return errors, times and the verdict."""
+    a32, b32, a_scale, b_scale = random_operands(shape)
     row: dict[str, Any] = {"shape": str(shape), "flops": shape.flops, "error": 0.0, "tile": 0.0}
     row["repeats_bitwise"] = True
     times: dict[str, list[float]] = {layout: [] for layout in LAYOUTS}

@@ -47,9 +47,28 @@ def add_shape(table: Table, row: Mapping[str, Any]) -> None:
     )
 
 
+def emulated_table(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """Return the table of what ``demo.emulated`` found."""
+    title = "gemm on gfx942, emulated on the CPU, sanitized, loaded by name"
+    table = Table(title=title, title_justify="left")
+    table.add_column("M x N x K")
+    for name in ("error", "worst tile", "emulator's s"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    for row in rows:
+        table.add_row(
+            row["shape"],
+            f"{row['error']:.2e}",
+            f"{row['tile']:.2e}",
+            f"{row['emulator_s']:.1f}",
+            "ok" if row["ok"] else "WRONG",
+        )
+    return table
+
+
 def device_table(kernels: Iterable[Mapping[str, Any]], *, arch: str) -> Table:
     """Return the table of what a code object for ``arch`` holds."""
-    table = Table(title=f"gemm for {arch}: compiled, not yet executed", title_justify="left")
+    table = Table(title=f"gemm for {arch}: read from the binary", title_justify="left")
     table.add_column("kernel", overflow="fold")
     for name in ("VGPRs", "SGPRs", "LDS bytes", "spills", "waves/SIMD"):
         table.add_column(name, justify="right")

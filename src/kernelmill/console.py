@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     class Command(Protocol):
-        """What a command's module offers. Heavy imports belong inside ``run``."""
+        """What a command's module offers. Heavy imports belong inside ``run``.
+
+        With ``TAKES_REST = True`` the words after ``--`` are not parsed: they are ``args.rest``.
+        """
 
         HELP: str
 
@@ -46,6 +49,8 @@ def run_console(
     parser = argparse.ArgumentParser(prog=prog, description=description, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
+    words = list(sys.argv[1:] if argv is None else argv)
+    rest: list[str] = []
     for name, module_path in commands.items():
         command = cast("Command", import_module(module_path))
         subparser = subparsers.add_parser(
@@ -53,7 +58,10 @@ def run_console(
         )
         command.configure(subparser)
         subparser.set_defaults(run=command.run)
-    args = parser.parse_args(argv)
+        if words[:1] == [name] and getattr(command, "TAKES_REST", False) and "--" in words:
+            end = words.index("--")
+            words, rest = words[:end], words[end + 1 :]
+    args = parser.parse_args(words, argparse.Namespace(rest=rest))
     _allow_every_character()
     return _finish(prog, args.run, args)
 

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from kernelmill.emulator.memory import Memory
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from kernelmill.emulator.arrays import Array
     from kernelmill.emulator.report import DispatchReport
 
 KERNELS: Final = Path(__file__).parent / "kernels"
@@ -82,7 +83,7 @@ class Device:
             self.memory.view(address, octets.size)[:] = octets
         return address
 
-    def get(self, address: int, count: int, dtype: str) -> NDArray[Any]:
+    def get(self, address: int, count: int, dtype: str) -> Array:
         """Return a copy of ``count`` values at ``address``."""
         kind = np.dtype(dtype)
         return self.memory.view(address, count * kind.itemsize).view(kind).copy()

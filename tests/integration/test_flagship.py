@@ -9,7 +9,7 @@ import subprocess
 import sys
 import sysconfig
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from demo.hub import serving
@@ -109,13 +109,32 @@ assert kernels.__version__ == "0.17.2" and ".venv-peer" in kernels.__file__, ker
     assert run(str(peer), "-c", script, env=env) == "right\n"
 
 
-def test_flagship_passes_its_own_tests(published: Published, root: Path) -> None:
-    run(
-        *(sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "-p", "no:cacheprovider"),
-        str(published.source / "tests"),
-        env=dict(os.environ) | {"KERNEL_UNDER_TEST": str(published.source)},
-        cwd=published.source,
-    )
+def run_own_tests(published: Published, *options: str, **more: str) -> dict[str, Any]:
+    """Return what ``kernel-builder test`` says of the one variant that it tests."""
+    command = (sys.executable, "-m", "kernelmill.builder", "test", "--json", *options)
+    pytest_args = ("--", "-q", "-x", "--no-header", "-p", "no:cacheprovider")
+    text = run(*command, *pytest_args, env={**os.environ, **more}, cwd=published.source)
+    (trial,) = json.loads(text)["trials"]
+    return dict(trial)
+
+
+def test_flagship_passes_its_own_tests(published: Published) -> None:
+    trial = run_own_tests(published, "--backend", "cpu")
+    assert trial["tests"]["passed"] > 200
+
+
+def test_flagship_passes_its_own_tests_when_emulated(published: Published) -> None:
+    trial = run_own_tests(published, "--backend", "rocm", "--emulate", "--sanitize")
+    assert trial["tests"]["passed"] > 80
+    assert trial["launches"]["count"] > 80
+    assert trial["findings"] == []
+
+
+@pytest.mark.long
+def test_flagship_is_right_in_every_shape_when_emulated(published: Published) -> None:
+    trial = run_own_tests(published, "--backend", "rocm", "--emulate", KERNEL_TEST_SHAPES="all")
+    assert trial["tests"]["passed"] > 130
+    assert trial["launches"]["instructions"] > 30_000_000
 
 
 def test_gfx942_code_has_fp8_mfma_and_no_spills(published: Published) -> None:

@@ -35,3 +35,7 @@ class CheckError(KernelError):
     """A binary is not what was asked for."""
 
     exit_code = 1
+
+
+class TrialError(HostError):
+    """A kernel's tests could not be run to their end."""

@@ -37,6 +37,7 @@ def scaffold(
         "build.toml": "build.toml",
         "flake.nix": "flake.nix",
         "CARD.md": "CARD.md",
+        "README.md": "README.md",
         "example.py": "example.py",
         "tests/test_relu.py": "tests/test_relu.py",
         "benchmarks/benchmark.py": "benchmarks/benchmark.py",

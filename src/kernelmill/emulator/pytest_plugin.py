@@ -83,7 +83,9 @@ def pytest_runtest_call() -> Generator[None, object, object]:
     if device.runtime.take_fault() is not None:
         raise device.session.failures[-1]
     findings = [
-        finding for launch in device.session.launches[start:] for finding in launch.findings
+        str(finding["text"])
+        for launch in device.session.launches[start:]
+        for finding in launch.findings
     ]
     if findings:
         pytest.fail("the sanitizer found:\n" + "\n".join(findings), pytrace=False)

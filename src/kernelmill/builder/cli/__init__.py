@@ -16,6 +16,7 @@ _COMMANDS = {
     "create-pyproject": "create_pyproject",
     "clean-pyproject": "clean_pyproject",
     "build": "build",
+    "test": "test",
     "inspect": "inspect",
     "doctor": "doctor",
     "upload": "upload",

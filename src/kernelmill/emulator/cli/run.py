@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
@@ -99,8 +100,11 @@ def run_command(command: Sequence[str], environ: Mapping[str, str]) -> int:
 
 def report_findings(launches: Sequence[dict[str, Any]]) -> None:
     """Print what the sanitizer found, and why launches failed."""
+    texts = []
     for launch in launches:
-        for finding in launch["findings"]:
-            print(f"kernel-emulator: {finding}", file=sys.stderr)
+        texts += [finding["text"] for finding in launch["findings"]]
         if launch["error"]:
-            print(f"kernel-emulator: {launch['kernel']}: {launch['error']}", file=sys.stderr)
+            texts.append(f"{launch['kernel']}: {launch['error']}")
+    for text, count in Counter(texts).items():
+        times = f" (in {count} launches)" if count > 1 else ""
+        print(f"kernel-emulator: {text}{times}", file=sys.stderr)

@@ -6,7 +6,7 @@ import json
 import os
 import threading
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, is_dataclass
 from typing import TYPE_CHECKING, Protocol, assert_never
 
 from kernelmill.emulator.errors import LaunchError
@@ -53,7 +53,8 @@ class LaunchRecord:
     seconds: float
     """Of emulation: says nothing about a GPU."""
     instructions: int
-    findings: tuple[str, ...]
+    findings: tuple[dict[str, object], ...]
+    """Of the sanitizer: the fields of each, and as ``text`` a sentence."""
     error: str
     """Why it failed; empty when it ran to its end."""
 
@@ -156,7 +157,7 @@ class Session:
                 dispatch,
                 started,
                 instructions=report.instructions,
-                findings=tuple(map(str, report.findings)),
+                findings=tuple(map(_record, report.findings)),
             )
 
     def _log(
@@ -165,7 +166,7 @@ class Session:
         started: float,
         *,
         instructions: int = 0,
-        findings: tuple[str, ...] = (),
+        findings: tuple[dict[str, object], ...] = (),
         error: str = "",
     ) -> None:
         record = LaunchRecord(
@@ -183,3 +184,8 @@ class Session:
             path = self.log_folder / f"{os.getpid()}.jsonl"
             with path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(asdict(record)) + "\n")
+
+
+def _record(finding: object) -> dict[str, object]:
+    fields = asdict(finding) if is_dataclass(finding) and not isinstance(finding, type) else {}
+    return {**fields, "text": str(finding)}
