@@ -49,7 +49,7 @@ def add_shape(table: Table, row: Mapping[str, Any]) -> None:
 
 def emulated_table(rows: Iterable[Mapping[str, Any]]) -> Table:
     """Return the table of what ``demo.emulated`` found."""
-    title = "gemm on gfx942, emulated on the CPU, sanitized, loaded by name"
+    title = "gemm on gfx942: emulated, sanitized"
     table = Table(title=title, title_justify="left")
     table.add_column("M x N x K")
     for name in ("error", "worst tile", "emulator's s"):

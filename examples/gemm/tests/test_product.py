@@ -10,6 +10,7 @@ from types import ModuleType
 import pytest
 import torch
 from reference import FORMATS, Generate, Operands, assert_product, decode
+from where import several_tiles
 
 large = functools.partial(pytest.param, marks=pytest.mark.large)  # see conftest.py
 
@@ -196,10 +197,10 @@ def test_inputs_are_not_written(gemm: ModuleType, generate: Generate, any_fp8: s
 def test_bits_are_the_same_in_two_runs_and_layouts(
     gemm: ModuleType, generate: Generate, any_fp8: str, layout: tuple[str, str]
 ) -> None:
-    operands = generate(200, 576, 1000, any_fp8, a=layout[0], b=layout[1])
+    operands = generate(*several_tiles(), any_fp8, a=layout[0], b=layout[1])
     first = run(gemm, operands)
     assert torch.equal(run(gemm, operands), first)
-    assert torch.equal(run(gemm, generate(200, 576, 1000, any_fp8)), first)
+    assert torch.equal(run(gemm, generate(*several_tiles(), any_fp8)), first)
 
 
 def test_bits_are_the_same_for_any_number_of_threads(
@@ -207,7 +208,7 @@ def test_bits_are_the_same_for_any_number_of_threads(
 ) -> None:
     if device.type != "cpu":
         pytest.skip("a GPU has threads of its own")
-    operands = generate(200, 576, 1000, any_fp8)
+    operands = generate(*several_tiles(), any_fp8)
     threads = torch.get_num_threads()
     try:
         results = []
@@ -222,7 +223,7 @@ def test_bits_are_the_same_for_any_number_of_threads(
 def test_row_does_not_depend_on_the_rows_beside_it(
     gemm: ModuleType, generate: Generate, any_fp8: str
 ) -> None:
-    operands = generate(200, 576, 1000, any_fp8)
+    operands = generate(*several_tiles(), any_fp8)
     alone = gemm.gemm(
         operands.a[:, 77:78], operands.b, operands.a_scale[:, 77:78], operands.b_scale
     )

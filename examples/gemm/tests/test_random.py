@@ -8,8 +8,8 @@ from where import has_few_shapes
 
 hypothesis = pytest.importorskip("hypothesis")
 st = hypothesis.strategies
-EXAMPLES = 8 if has_few_shapes() else 60
-LARGEST = 160 if has_few_shapes() else 400  # the gfx942 kernel's tile is 128 x 128
+EXAMPLES = 6 if has_few_shapes() else 60
+LARGEST = 140 if has_few_shapes() else 400  # the gfx942 kernel's tile is 128 x 128
 
 
 @hypothesis.settings(

@@ -19,3 +19,8 @@ def is_emulated() -> bool:
 def has_few_shapes() -> bool:
     """Tell whether to leave out what takes long."""
     return os.environ.get("KERNEL_TEST_SHAPES", "few" if is_emulated() else "all") == "few"
+
+
+def several_tiles() -> tuple[int, int, int]:
+    """Return M, N and K of a product of more than one tile, none of them whole."""
+    return (130, 150, 300) if has_few_shapes() else (200, 576, 1000)
