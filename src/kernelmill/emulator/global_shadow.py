@@ -1,0 +1,115 @@
+"""Who touched which byte of global memory during a launch, to find races between waves.
+
+A stamp says: workgroup, wave, epoch (how many barriers the workgroup has passed). Two accesses of
+one byte, one of them a write, race unless they are by the same wave, or by the same workgroup in
+different epochs. A wave that made an acquire at the device's scope may read what others wrote.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from kernelmill.emulator.arrays import Array
+
+if TYPE_CHECKING:
+    from kernelmill.emulator.batch import Batch
+    from kernelmill.emulator.memory import Allocation, Memory
+    from kernelmill.emulator.observer import Access
+    from kernelmill.emulator.registers import Waves
+
+WAVE_BITS, EPOCH_BITS, GROUP_BITS = 5, 12, 14
+ATOMIC: Final = np.uint32(1 << 31)
+EPOCHS: Final = (1 << EPOCH_BITS) - 1
+LARGEST: Final = 256 << 20
+"""Bytes of an allocation that is watched; stamps take four times as much."""
+
+
+class GlobalShadow:
+    """The stamps of one launch."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._stamps: dict[int, Array] = {}
+        """Start of an allocation -> a stamp for each byte; only where something was written."""
+        self._epochs: dict[int, Array] = {}
+
+    def _epoch(self, batch: Batch) -> Array:
+        known = self._epochs.get(id(batch))
+        if known is None:
+            self._epochs = {id(batch): np.zeros(batch.groups, np.uint32)}
+            known = self._epochs[id(batch)]
+        return known
+
+    def next_epoch(self, batch: Batch, groups: Array) -> None:
+        """Take note that workgroups passed a barrier."""
+        self._epoch(batch)[groups] += 1
+
+    def touch(
+        self, batch: Batch, w: Waves, access: Access, addresses: Array, lanes: Array, width: int
+    ) -> tuple[Array, str] | None:
+        """Note an access; return the lanes that race and why, or ``None``."""
+        if access == "read" and not self._stamps:
+            return None
+        chosen = addresses[lanes]
+        allocation = self._memory.find(int(chosen[0]))
+        if allocation is None or allocation.size_bytes > LARGEST:
+            return None
+        inside = (addresses >= allocation.address) & (addresses < allocation.end) & lanes
+        stamps = self._stamps_of(allocation, access)
+        if stamps is None:
+            return None
+        own = np.broadcast_to(self._own(batch, w)[:, None], lanes.shape)[inside]
+        if access == "atomic":
+            own = own | ATOMIC
+        places = addresses[inside] - allocation.address
+        clash = np.zeros(len(places), np.bool_)
+        for byte in range(0, width, _step(width)):
+            clash |= self._touch_byte(stamps, places + byte, own, access)
+        if access == "read":
+            clash &= ~np.broadcast_to(batch.has_acquired[w.rows][:, None], lanes.shape)[inside]
+        if not clash.any():
+            return None
+        found = np.zeros(lanes.shape, np.bool_)
+        found[inside] = clash
+        verb = "reads" if access == "read" else "writes"
+        return found, f"{verb} global memory that another wave writes, without order between them"
+
+    def _touch_byte(self, stamps: Array, places: Array, own: Array, access: Access) -> Array:
+        before = stamps[places]
+        clash = _races(before, own)
+        if access == "read":
+            return clash
+        stamps[places] = own
+        # Another lane of this very instruction may have written to the same byte.
+        return clash | _races(stamps[places], own)
+
+    def _stamps_of(self, allocation: Allocation, access: Access) -> Array | None:
+        known = self._stamps.get(allocation.address)
+        if known is None and access != "read":
+            known = self._stamps[allocation.address] = np.zeros(allocation.size_bytes, np.uint32)
+        return known
+
+    def _own(self, batch: Batch, w: Waves) -> Array:
+        group = batch.group_of[w.rows]
+        number = batch.workgroups[group].astype(np.uint32) & np.uint32((1 << GROUP_BITS) - 1)
+        epoch = self._epoch(batch)[group] & np.uint32(EPOCHS)
+        wave = batch.wave_of[w.rows].astype(np.uint32)
+        # One more than the wave, so that no stamp is 0: that is a byte nobody touched.
+        packed = (number << np.uint32(EPOCH_BITS)) | epoch
+        return (packed << np.uint32(WAVE_BITS)) | (wave + np.uint32(1))
+
+
+def _step(width: int) -> int:
+    """Return which bytes of an access are stamped: every second one, if there is one."""
+    return min(width, 2)
+
+
+def _races(before: Array, own: Array) -> Array:
+    """Say where two stamps race."""
+    both_atomic = (before & own & ATOMIC) != 0
+    a, b = before & ~ATOMIC, own & ~ATOMIC
+    same_group = (a >> np.uint32(EPOCH_BITS + WAVE_BITS)) == (b >> np.uint32(EPOCH_BITS + WAVE_BITS))
+    same_epoch = ((a ^ b) >> np.uint32(WAVE_BITS) & np.uint32(EPOCHS)) == 0
+    return (before != 0) & (a != b) & ~both_atomic & (~same_group | same_epoch)

@@ -1,0 +1,258 @@
+"""Find what hardware does not report: races, wild accesses, reads of what was never written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from kernelmill.emulator.access import gather, scatter
+from kernelmill.emulator.arrays import LANES, Array
+from kernelmill.emulator.findings import Finding, Findings, Kind
+from kernelmill.emulator.global_shadow import GlobalShadow
+from kernelmill.emulator.paths import Paths, State, initial_undefined
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kernelmill.emulator.batch import Batch
+    from kernelmill.emulator.observer import Access
+    from kernelmill.emulator.program import Block, Decoded, Layout
+    from kernelmill.emulator.registers import Waves
+
+READ, WRITE, ATOMIC = 0, 1, 2
+PLANES: Final[dict[Access, int]] = {"read": READ, "write": WRITE, "atomic": ATOMIC}
+MOST_SITES: Final = 254
+"""Instructions that LDS shadow bytes can name; the others share the last number."""
+MOST_PAIRS: Final = 16
+"""Races that one comparison reports."""
+
+
+class Sanitizer:
+    """Watches one batch. ``findings`` may be shared by the batches of a launch."""
+
+    def __init__(
+        self,
+        batch: Batch,
+        layout: Layout,
+        findings: Findings,
+        *,
+        kernel: str,
+        defined_scalars: int,
+        shadow: GlobalShadow,
+        source_of: Callable[[int], str],
+        barrier_before: Callable[[int], Decoded | None],
+    ) -> None:
+        self.batch = batch
+        self.findings = findings
+        self.kernel = kernel
+        self._source_of = source_of
+        self._barrier_before = barrier_before
+        self._shadow = shadow
+        self._paths = Paths(layout, self._report_path, batch.waves > batch.groups)
+        start = State(undefined=initial_undefined(layout, defined_scalars))
+        self._states = np.full(batch.waves, self._paths.number(start))
+        self._current: Waves | None = None
+        per_group = batch.waves // batch.groups
+        size = batch.lds.shape[1]
+        # Which instruction of which wave touched a byte since the last barrier; 0 is none.
+        self._touched = np.zeros((3, batch.waves, size), np.uint8)
+        self._is_touched = False
+        self._written = np.zeros((batch.groups, size), np.uint8)
+        self._per_group = per_group
+        self._sites: list[Decoded] = []
+        self._numbers: dict[int, int] = {}
+
+    # Blocks
+
+    def on_block(self, block: Block, waves: Waves) -> None:
+        self._current = waves
+        self._paths.follow(block, waves, self._states)
+
+    def _report_path(self, kind: Kind, site: Decoded, detail: str) -> None:
+        row = int(self._current.indices[0]) if self._current else 0
+        self._report(kind, site, detail, row, -1)
+
+    def _report(
+        self, kind: Kind, site: Decoded, detail: str, row: int, lane: int, count: int = 1
+    ) -> None:
+        wave = int(self.batch.wave_of[row])
+        self.findings.add(
+            Finding(
+                kind=kind,
+                kernel=self.kernel,
+                address=site.instruction.address,
+                instruction=str(site.instruction),
+                source=self._source_of(site.instruction.address),
+                workgroup=int(self.batch.workgroups[self.batch.group_of[row]]),
+                work_item=wave * LANES + max(lane, 0),
+                detail=detail,
+                count=count,
+            )
+        )
+
+    def _report_lanes(
+        self, w: Waves, kind: Kind, site: Decoded, detail: str, lanes: Array
+    ) -> None:
+        wave, lane = (int(place[0]) for place in np.nonzero(lanes))
+        self._report(kind, site, detail, int(w.indices[wave]), lane, int(lanes.sum()))
+
+    # Global memory
+
+    def on_global(
+        self, w: Waves, site: Decoded, access: Access, addresses: Array, lanes: Array, width: int
+    ) -> None:
+        memory = self.batch.memory
+        unwritten = memory.unwritten(addresses, lanes, width)
+        if access != "write" and unwritten is not None and unwritten.any():
+            self._report_lanes(
+                w, "uninitialised-memory", site, "reads global memory that nobody wrote", unwritten
+            )
+        if access != "read":
+            memory.mark_lanes(addresses, lanes, width)
+        race = self._shadow.touch(self.batch, w, access, addresses, lanes, width)
+        if race is not None:
+            lanes_, detail = race
+            self._report_lanes(w, "global-race", site, detail, lanes_)
+
+    def on_wild(
+        self, w: Waves, site: Decoded, access: Access, addresses: Array, wild: Array, width: int
+    ) -> bool:
+        address = int(addresses[wild][0])
+        freed = self.batch.memory.find_freed(address)
+        kind: Kind = "use-after-free" if freed else "out-of-bounds"
+        detail = f"{access} of {width} bytes at {address:#x}, {self.batch.neighbour(address)}"
+        self._report_lanes(w, kind, site, detail, wild)
+        return True
+
+    # LDS
+
+    def _site(self, site: Decoded) -> int:
+        address = site.instruction.address
+        known = self._numbers.get(address)
+        if known is None:
+            known = self._numbers[address] = min(len(self._sites), MOST_SITES) + 1
+            self._sites.append(site)
+        return known
+
+    def on_lds(
+        self, w: Waves, site: Decoded, access: Access, place: Array, lanes: Array, width: int
+    ) -> None:
+        is_all = bool(lanes.all())
+        size = self._written.shape[1]
+        group = w.batch.group_of[w.rows][:, None]
+        written = place + (self._written.ctypes.data + group * size)
+        written = written if is_all else written[lanes]
+        if access != "write":
+            self._check_written(w, site, written, lanes, width)
+        if access != "read":
+            scatter(written, width, _repeated(1, written.shape, width))
+        if self._per_group > 1:
+            plane = self._touched[PLANES[access]]
+            touched = place + (plane.ctypes.data + w.indices * size)[:, None]
+            touched = touched if is_all else touched[lanes]
+            scatter(touched, width, _repeated(self._site(site), touched.shape, width))
+            self._is_touched = True
+
+    def _check_written(
+        self, w: Waves, site: Decoded, addresses: Array, lanes: Array, width: int
+    ) -> None:
+        full = np.uint32(0x01010101 >> (8 * max(4 - width, 0)))
+        missing = np.zeros(addresses.shape, np.bool_)
+        for word in gather(addresses, width):
+            missing |= word != full
+        if not missing.any():
+            return
+        whole = np.zeros(lanes.shape, np.bool_)
+        whole[lanes] = missing.reshape(-1)
+        self._report_lanes(w, "uninitialised-lds", site, "reads LDS that nobody wrote", whole)
+        scatter(addresses, width, _repeated(1, addresses.shape, width))  # reported once is enough
+
+    def on_wild_lds(
+        self, w: Waves, site: Decoded, access: Access, place: Array, wild: Array, width: int
+    ) -> None:
+        first = int(place[wild][0])
+        detail = f"{access} of {width} bytes at {first}, of {self.batch.lds_bytes} in all"
+        self._report_lanes(w, "lds-out-of-bounds", site, detail, wild)
+
+    # Barriers
+
+    def on_barrier(self, rows: Array, resume: Array) -> None:
+        groups = np.unique(self.batch.group_of[rows])
+        self._shadow.next_epoch(self.batch, groups)
+        self._check_divergence(rows, resume, groups)
+        self._check_races(groups)
+
+    def on_end(self) -> None:
+        self._check_races(np.arange(self.batch.groups))
+
+    def _check_divergence(self, rows: Array, resume: Array, groups: Array) -> None:
+        if len(rows) == len(groups) * self._per_group and (resume == resume[0]).all():
+            return
+        for group in groups:
+            mine = self.batch.group_of[rows] == group
+            places = np.unique(resume[mine])
+            came = int(mine.sum())
+            if came == self._per_group and len(places) == 1:
+                continue
+            detail = (
+                f"{came} of {self._per_group} waves came, the others have ended"
+                if came < self._per_group
+                else "waves of one workgroup wait at different barriers"
+            )
+            site = self._barrier_before(int(places[0]))
+            if site is not None:
+                self._report("divergent-barrier", site, detail, int(rows[mine][0]), -1)
+
+    def _check_races(self, groups: Array) -> None:
+        """Compare what the waves of each workgroup touched since the last barrier."""
+        if not self._is_touched:
+            return
+        size = self._written.shape[1]
+        shaped = self._touched.reshape(3, self._per_group, self.batch.groups, size)
+        everyone = len(groups) == self.batch.groups
+        part = shaped if everyone else shaped[:, :, groups]
+        is_read, is_written, is_atomic = (part[kind] != 0 for kind in (READ, WRITE, ATOMIC))
+        writers = is_written.sum(axis=0, dtype=np.uint8)
+        if (writers > 0).any():
+            others = (is_read | is_atomic | is_written).sum(axis=0, dtype=np.uint8)
+            clash = (writers > 0) & (others > 1)
+            if clash.any():
+                self._report_race(part, clash, groups)
+        mixed = is_atomic.any(axis=0) & (is_read & ~is_atomic).any(axis=0)
+        if mixed.any():
+            self._report_race(part, mixed, groups)
+        if everyone:
+            self._touched[:] = 0
+            self._is_touched = False
+        else:
+            shaped[:, :, groups] = 0
+
+    def _report_race(self, part: Array, clash: Array, groups: Array) -> None:
+        """Name the two instructions behind each clash; each pair once."""
+        seen: set[tuple[int, int]] = set()
+        for group, byte in zip(*np.nonzero(clash), strict=True):
+            kinds, waves = np.nonzero(part[:, :, group, byte])
+            order = np.lexsort((waves, -kinds))
+            kinds, waves = kinds[order], waves[order]
+            other = int(np.argmax(waves != waves[0]))
+            pair = tuple(int(part[kinds[i], waves[i], group, byte]) for i in (0, other))
+            if pair in seen or waves[other] == waves[0]:
+                continue
+            seen.add((pair[0], pair[1]))
+            first, second = (self._sites[number - 1] for number in pair)
+            detail = (
+                f"byte {byte} of LDS, also {'read' if kinds[other] == READ else 'written'} by wave"
+                f" {int(waves[other])} with {second.instruction} at"
+                f" {second.instruction.address:#x}, without a barrier between"
+            )
+            row = int(waves[0]) * self.batch.groups + int(groups[group])
+            self._report("lds-race", first, detail, row, -1)
+            if len(seen) >= MOST_PAIRS:
+                return
+
+
+def _repeated(value: int, shape: tuple[int, ...], width: int) -> list[Array]:
+    """Return words whose every byte is ``value``."""
+    word = np.full(shape, value * 0x01010101, np.uint32)
+    return [word] * max(width // 4, 1)
