@@ -15,11 +15,13 @@ import numpy as np
 from kernelmill.binary.code_object import CodeObject, read_code_objects
 from kernelmill.builder.hip.probe import probe_hip_compilers
 from kernelmill.builder.hip.toolchain import require
-from kernelmill.emulator.launch import Dispatch, DispatchReport, run_dispatch
+from kernelmill.emulator.launch import Dispatch, run_dispatch
 from kernelmill.emulator.memory import Memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from kernelmill.emulator.report import DispatchReport
 
 KERNELS: Final = Path(__file__).parent / "kernels"
 HEADERS: Final = Path(__file__).parents[2] / "src/kernelmill/builder/hip/include"
@@ -93,6 +95,7 @@ class Device:
         block: tuple[int, int, int] = (64, 1, 1),
         dynamic_lds_bytes: int = 0,
         sanitize: bool = False,
+        profile: bool = False,
     ) -> DispatchReport:
         """Run a kernel. An ``int`` takes as many bytes as the kernel's argument has."""
         sizes = next(
@@ -108,4 +111,4 @@ class Device:
             code_object=self.code, kernel=kernel, grid=grid, block=block,
             dynamic_lds_bytes=dynamic_lds_bytes, arguments=packed,
         )  # fmt: skip
-        return run_dispatch(dispatch, self.memory, sanitize=sanitize)
+        return run_dispatch(dispatch, self.memory, sanitize=sanitize, profile=profile)

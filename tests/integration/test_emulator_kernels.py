@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tests.integration.device_code import KERNELS, Device, code_object
 
 from kernelmill.emulator.errors import DeviceFault, LaunchError
 from kernelmill.emulator.fp8 import E4M3FNUZ, E5M2FNUZ
 from kernelmill.emulator.launch import Dispatch, run_dispatch
 from kernelmill.emulator.memory import Memory
-from tests.integration.device_code import KERNELS, Device, code_object
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -133,11 +133,15 @@ def test_integers_when_they_have_64_bits(device: Device) -> None:
     np.testing.assert_array_equal(found[:, 0], signed)
     np.testing.assert_array_equal(found[:, 1], a - signed * b)
     np.testing.assert_array_equal(found[:, 2], a * b)
-    np.testing.assert_array_equal(found[:, 3].view(np.uint64), a.view(np.uint64) // b.view(np.uint64))
+    np.testing.assert_array_equal(
+        found[:, 3].view(np.uint64), a.view(np.uint64) // b.view(np.uint64)
+    )
     np.testing.assert_array_equal(found[:, 4], a << (b & 63))
     narrow, divisor = a.astype(np.int32), b.astype(np.int32) | 1
     small = [int(abs(int(x)) // abs(int(y))) for x, y in zip(narrow, divisor, strict=True)]
-    np.testing.assert_array_equal(found[:, 5], np.where((narrow < 0) == (divisor < 0), small, np.negative(small)))
+    np.testing.assert_array_equal(
+        found[:, 5], np.where((narrow < 0) == (divisor < 0), small, np.negative(small))
+    )
     bits = [bin(int(x) & (2**64 - 1)).count("1") for x in a]
     zeros = [32 - (int(y) & (2**32 - 1)).bit_length() for y in b]
     np.testing.assert_array_equal(found[:, 6], np.add(bits, zeros))
@@ -180,7 +184,10 @@ def test_mfma_when_it_multiplies_32x32x16_of_two_formats(device: Device) -> None
     one, other = E4M3FNUZ.table.astype(np.float64), E5M2FNUZ.table.astype(np.float64)
     expected = one[a] @ other[b].T
     np.testing.assert_allclose(
-        device.get(out, 1024, "f4").reshape(32, 32), expected, rtol=1e-3, atol=abs(expected).max() / 1e6
+        device.get(out, 1024, "f4").reshape(32, 32),
+        expected,
+        rtol=1e-3,
+        atol=abs(expected).max() / 1e6,
     )
 
 
@@ -256,7 +263,9 @@ def test_a_launch_is_refused_when_it_contradicts_the_kernel(
         run_dispatch(replace(good, **change), Memory())  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("flags", "is_kept"), [((), True), (("-fgpu-flush-denormals-to-zero",), False)])
+@pytest.mark.parametrize(
+    ("flags", "is_kept"), [((), True), (("-fgpu-flush-denormals-to-zero",), False)]
+)
 def test_denormal_numbers_follow_the_mode_when_they_are_computed_with(
     folder: Path, flags: tuple[str, ...], is_kept: bool
 ) -> None:

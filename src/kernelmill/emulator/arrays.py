@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 # The dtype of a register depends on the instruction that reads it, so no one type fits.
 Array = NDArray[Any]
+Integer = np.integer[Any]
 
 LANES: Final = 64
 ALL_LANES: Final = np.uint64(0xFFFF_FFFF_FFFF_FFFF)

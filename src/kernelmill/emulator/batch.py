@@ -8,13 +8,13 @@ import numpy as np
 
 from kernelmill.emulator.arrays import LANES, Array
 from kernelmill.emulator.errors import DeviceFault
+from kernelmill.emulator.observer import Touch
 from kernelmill.emulator.registers import Registers
 from kernelmill.emulator.sources import APERTURE_LIMIT, PRIVATE_APERTURE, SHARED_APERTURE
 
 if TYPE_CHECKING:
     from kernelmill.emulator.memory import Memory
-    from kernelmill.emulator.observer import Access, Observer
-    from kernelmill.emulator.program import Decoded
+    from kernelmill.emulator.observer import Observer, Site
     from kernelmill.emulator.registers import Waves
 
 POISON_BYTE = 0xFF
@@ -77,9 +77,7 @@ class Batch:
         """Return host addresses for flat ones, and which of them are global: bool [wave, lane]."""
         if int(addresses.max()) < SHARED_APERTURE:
             return addresses, np.ones(addresses.shape, np.bool_)
-        is_shared = (addresses >= SHARED_APERTURE) & (
-            addresses <= SHARED_APERTURE + APERTURE_LIMIT
-        )
+        is_shared = (addresses >= SHARED_APERTURE) & (addresses <= SHARED_APERTURE + APERTURE_LIMIT)
         is_private = (addresses >= PRIVATE_APERTURE) & (
             addresses <= PRIVATE_APERTURE + APERTURE_LIMIT
         )
@@ -97,18 +95,14 @@ class Batch:
             raise DeviceFault(f"a flat access at byte {first} of {what}, which has {size}")
 
     def check_global(
-        self,
-        w: Waves,
-        site: Decoded,
-        addresses: Array,
-        size_bytes: int,
-        access: Access,
-        *,
-        lanes: Array | None = None,
+        self, w: Waves, site: Site, addresses: Array, lanes: Array | None = None
     ) -> Array | None:
         """Return ``addresses`` with those of inactive lanes made harmless; ``None`` if all are.
 
         Args:
+            w: the waves.
+            site: what accesses memory.
+            addresses: int64 [wave, lane].
             lanes: the lanes that count; all active ones by default.
 
         Raises:
@@ -119,42 +113,33 @@ class Batch:
         active = addresses if is_full else addresses[chosen]
         if not active.size:
             return None
-        low, high = int(active.min()), int(active.max())
-        if not self.memory.spans(low, high + size_bytes, writing=access != "read"):
-            wild = chosen & ~self.memory.check(addresses, size_bytes, writing=access != "read")
+        low, end = int(active.min()), int(active.max()) + site.width_bytes
+        writing = site.access != "read"
+        if not self.memory.spans(low, end, writing=writing):
+            wild = chosen & ~self.memory.check(addresses, site.width_bytes, writing=writing)
             if wild.any():
-                addresses = self._divert(w, site, access, addresses, wild, size_bytes)
+                self._report_wild(Touch(waves=w, site=site, addresses=addresses, lanes=wild))
+                addresses = np.where(wild, self._sink.ctypes.data, addresses)
                 chosen = chosen & ~wild
-                low = int(addresses[wild][0])
+                low = self._sink.ctypes.data
         if self.observers and chosen.any():
+            touch = Touch(waves=w, site=site, addresses=addresses, lanes=chosen)
             for observer in self.observers:
-                observer.on_global(w, site, access, addresses, chosen, size_bytes)
-        return addresses if is_full else np.where(chosen, addresses, low)
+                observer.on_global(touch)
+        return (
+            addresses if is_full else np.where(w.lanes if lanes is None else lanes, addresses, low)
+        )
 
-    def _divert(
-        self, w: Waves, site: Decoded, access: Access, addresses: Array, wild: Array, size: int
-    ) -> Array:
-        """Lead wild lanes to memory that nobody uses, if an observer wants to go on."""
-        going_on = [o.on_wild(w, site, access, addresses, wild, size) for o in self.observers]
-        if not any(going_on):
-            self.raise_wild(w, site, addresses, wild, size, access)
-        return np.where(wild, self._sink.ctypes.data, addresses)
-
-    def raise_wild(
-        self,
-        w: Waves,
-        site: Decoded,
-        addresses: Array,
-        wild: Array,
-        size_bytes: int,
-        access: Access,
-    ) -> None:
-        """Raise for the first lane that is out of bounds."""
-        wave, lane = (int(place[0]) for place in np.nonzero(wild))
-        address = int(addresses[wave, lane])
-        row = int(w.indices[wave])
+    def _report_wild(self, touch: Touch) -> None:
+        """Return if an observer wants to go on; such accesses then lead to memory nobody uses."""
+        going_on = [observer.on_wild(touch) for observer in self.observers]
+        if any(going_on):
+            return
+        wave, lane = (int(place[0]) for place in np.nonzero(touch.lanes))
+        address, row = int(touch.addresses[wave, lane]), int(touch.waves.indices[wave])
         raise DeviceFault(
-            f"{site}: {access} of {size_bytes} bytes at {address:#x} is outside every allocation",
+            f"{touch.site}: {touch.site.access} of {touch.site.width_bytes} bytes at {address:#x}"
+            " is outside every allocation",
             where=f"workgroup {int(self.workgroups[self.group_of[row]])},"
             f" work-item {int(self.wave_of[row]) * LANES + lane}",
             hint=self.neighbour(address),

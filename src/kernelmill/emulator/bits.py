@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelmill.emulator.arrays import Array
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kernelmill.emulator.arrays import Array
 
 NONE: Final = np.uint32(0xFFFF_FFFF)
 """What the searches return when they find nothing."""
@@ -61,7 +63,8 @@ def find_sign_change(value: Array) -> Array:
 
 def whole_quad(value: Array) -> Array:
     """Return 4 ones for each group of 4 bits that has a 1."""
-    return quads(value) * value.dtype.type(15)
+    result: Array = quads(value) * value.dtype.type(15)
+    return result
 
 
 def quads(value: Array) -> Array:
@@ -69,7 +72,8 @@ def quads(value: Array) -> Array:
     kind = value.dtype.type
     ones = kind(0x1111_1111_1111_1111 >> (64 - _width(value)))
     half = value | (value >> kind(1))
-    return (half | (half >> kind(2))) & ones
+    result: Array = (half | (half >> kind(2))) & ones
+    return result
 
 
 def quad_mask(value: Array) -> Array:

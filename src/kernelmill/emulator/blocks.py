@@ -59,7 +59,7 @@ class Blocks:
         for item in decoded:
             if is_start or item.instruction.address in self._leaders:
                 starts.append(item.instruction.address)
-            is_start = bind_end(item, self.layout) is not None
+            is_start = bind_end(item) is not None
         return starts
 
     def block(self, address: int) -> Block:
@@ -100,7 +100,7 @@ class Blocks:
             if item is None:
                 raise DeviceFault(f"the code runs past its end at {place:#x}")
             decoded.append(item)
-            end = bind_end(item, self.layout)
+            end = bind_end(item)
             if end is not None and end.kind == "barrier":
                 self._barriers[end.following] = item
             place = item.next_address

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from kernelmill.emulator.arrays import LANES, Array
 from kernelmill.emulator.errors import UnsupportedInstruction
 from kernelmill.emulator.operands import number, numbers
-from kernelmill.emulator.program import Decoded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kernelmill.emulator.program import Decoded
 
 ROW: Final = 16
 _LANE: Final = np.arange(LANES)

@@ -6,7 +6,7 @@ Registers are numbered: vector registers from 0 (a0 follows the last v), scalar 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from kernelmill.emulator.instructions.mfma import parse_shape
@@ -31,9 +31,10 @@ _NO_RESULT = re.compile(
     r"|(?:global|flat|scratch|buffer|tbuffer)_store_.*|ds_write.*|.*_load_lds_.*|v_nop"
     r"|buffer_(?:wbl2|inv|wbinv).*"
 )
-_MASK_LOGIC = re.compile(
-    r"s_(?:and|or|xor|andn2|orn2|nand|nor|xnor|cselect|mov|not|cmov|wqm)_b64"
+_LOW_FIRST = re.compile(
+    r"v_(?:mad_[ui]64_[ui]32|lshl_add_u64|lshlrev_b64|mov_b64|pk_(?:fma|mul|add)_f32)"
 )
+_MASK_LOGIC = re.compile(r"s_(?:and|or|xor|andn2|orn2|nand|nor|xnor|cselect|mov|not|cmov|wqm)_b64")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,8 @@ class Effects:
     is_store: bool = False
     spreads: bool = True
     """An undefined source makes the result undefined."""
+    low_reads: frozenset[int] | None = None
+    """Of a result of two words: what the low one depends on, if that is not everything."""
 
 
 def registers_of(operand: Operand, layout: Layout) -> frozenset[int]:
@@ -107,10 +110,22 @@ def effects_of(decoded: Decoded, layout: Layout) -> Effects:
     reads |= _implicit_reads(decoded, layout)
     writes |= _implicit_writes(decoded, layout)
     if unit in {"memory", "flat", "lds", "smem"}:
-        return _memory_effects(decoded, layout, unit, sources, reads, writes)
+        plain = Effects(unit=unit, reads=reads, writes=writes, spreads=False)
+        return _with_addresses(plain, decoded, layout, sources)
+    low = None
+    if _LOW_FIRST.fullmatch(decoded.name):
+        low = _all((_low_word(operand) for operand in sources), layout)
     return Effects(
-        unit=unit, reads=reads, writes=writes, spreads=_MASK_LOGIC.fullmatch(decoded.name) is None
+        unit=unit,
+        reads=reads,
+        writes=writes,
+        spreads=_MASK_LOGIC.fullmatch(decoded.name) is None,
+        low_reads=low,
     )
+
+
+def _low_word(operand: Operand) -> Operand:
+    return replace(operand, count=1)
 
 
 def _implicit_reads(decoded: Decoded, layout: Layout) -> frozenset[int]:
@@ -146,32 +161,26 @@ def _scalars(*numbers: int) -> frozenset[int]:
     return frozenset(SCALARS_FROM + number for number in numbers)
 
 
-def _memory_effects(
-    decoded: Decoded,
-    layout: Layout,
-    unit: Unit,
-    sources: tuple[Operand, ...],
-    reads: frozenset[int],
-    writes: frozenset[int],
+def _with_addresses(
+    plain: Effects, decoded: Decoded, layout: Layout, sources: tuple[Operand, ...]
 ) -> Effects:
-    name = decoded.name
-    is_store = "store" in name or "atomic" in name or not writes
+    """Return the effects of a memory instruction, its sources told apart."""
+    name, unit = decoded.name, plain.unit
+    is_store = "store" in name or "atomic" in name or not plain.writes
     if unit == "lds":
         is_store = "read" not in name and "permute" not in name and "swizzle" not in name
-    if unit == "lds" or not name.startswith("buffer_"):
-        place = sources[:1] if unit != "smem" else sources
-        data = sources[1:2] if is_store else ()
-        address = (*place, *(item for item in sources if item.kind == "scalar"))
-    else:  # the data come first
+    if name.startswith("buffer_"):  # the data come first
         data = sources[:1] if is_store else ()
         address = sources[1:] if is_store else sources
+    else:
+        data = sources[1:2] if is_store else ()
+        scalars = tuple(item for item in sources if item.kind == "scalar")
+        address = (*sources[:1], *scalars) if unit != "smem" else sources
+    # Compilers spill registers that hold nothing, to scratch.
     is_seen = unit != "flat" and not name.startswith("scratch_")
-    return Effects(
-        unit=unit,
-        reads=reads,
-        writes=writes,
+    return replace(
+        plain,
         addresses=_all(address, layout),
         data=_all(data, layout) if is_seen else frozenset(),
         is_store=is_store,
-        spreads=False,
     )

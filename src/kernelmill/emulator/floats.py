@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelmill.emulator.arrays import Array
+if TYPE_CHECKING:
+    from kernelmill.emulator.arrays import Array
 
 TAIL: Final = np.uint64((1 << 29) - 1)
 """Bits of a float64 mantissa that float32 lacks."""
@@ -68,7 +69,8 @@ def _product_error(a: Array, b: Array, product: Array) -> Array:
     """Return ``a * b - product``, exactly. Source: Dekker (1971)."""
     a_high, a_low = _halves(a)
     b_high, b_low = _halves(b)
-    return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+    result: Array = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+    return result
 
 
 def _halves(value: Array) -> tuple[Array, Array]:
@@ -150,4 +152,5 @@ def classify(value: Array) -> Array:
     rank = (size > 0).astype(np.int64) + (size >= facts.smallest_normal) + np.isinf(size)
     place = np.where(np.signbit(value), 5 - rank, 6 + rank)
     place = np.where(np.isnan(value), quiet.astype(np.int64), place)
-    return np.left_shift(np.uint32(1), place.astype(np.uint32))
+    result: Array = np.left_shift(np.uint32(1), place.astype(np.uint32))
+    return result

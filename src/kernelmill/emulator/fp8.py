@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelmill.emulator.arrays import Array
+if TYPE_CHECKING:
+    from kernelmill.emulator.arrays import Array
 
 NAN_CODE: Final = 0x80
 
@@ -37,7 +38,8 @@ class Fp8:
         size = np.ldexp(whole * unit, np.maximum(exponent - 1, 0))
         values = np.where(codes & 0x80, -size, size)
         values[NAN_CODE] = np.nan
-        return values.astype(np.float32)
+        result: Array = values.astype(np.float32)
+        return result
 
     @property
     def largest(self) -> float:
@@ -48,6 +50,7 @@ class Fp8:
         """Return the codes of float32 ``values``, rounded to nearest even: uint8.
 
         Args:
+            values: of any shape.
             saturates: what is too large becomes the largest number; else NaN.
         """
         quotient = self._scaled(values)
@@ -57,7 +60,9 @@ class Fp8:
         """Return codes rounded up or down by chance.
 
         Args:
-            noise: uint32. Its top bits are added below the last bit that is kept.
+            values: of any shape.
+            noise: uint32, of the same shape. Its top bits are added below the last that is kept.
+            saturates: what is too large becomes the largest number; else NaN.
         """
         quotient = self._scaled(values)
         fraction_bits = 23 - self.mantissa_bits

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelmill.emulator.arrays import Array
-
 if TYPE_CHECKING:
+    from kernelmill.emulator.arrays import Array
     from kernelmill.emulator.batch import Batch
     from kernelmill.emulator.memory import Allocation, Memory
-    from kernelmill.emulator.observer import Access
+    from kernelmill.emulator.observer import Access, Touch
     from kernelmill.emulator.registers import Waves
 
 WAVE_BITS, EPOCH_BITS, GROUP_BITS = 5, 12, 14
@@ -46,29 +45,29 @@ class GlobalShadow:
         """Take note that workgroups passed a barrier."""
         self._epoch(batch)[groups] += 1
 
-    def touch(
-        self, batch: Batch, w: Waves, access: Access, addresses: Array, lanes: Array, width: int
-    ) -> tuple[Array, str] | None:
+    def touch(self, batch: Batch, touch: Touch) -> tuple[Array, str] | None:
         """Note an access; return the lanes that race and why, or ``None``."""
+        access, addresses, lanes = touch.site.access, touch.addresses, touch.lanes
         if access == "read" and not self._stamps:
             return None
-        chosen = addresses[lanes]
-        allocation = self._memory.find(int(chosen[0]))
+        allocation = self._memory.find(int(addresses[lanes][0]))
         if allocation is None or allocation.size_bytes > LARGEST:
             return None
-        inside = (addresses >= allocation.address) & (addresses < allocation.end) & lanes
         stamps = self._stamps_of(allocation, access)
         if stamps is None:
             return None
-        own = np.broadcast_to(self._own(batch, w)[:, None], lanes.shape)[inside]
+        inside = (addresses >= allocation.address) & (addresses < allocation.end) & lanes
+        wave = np.broadcast_to(np.arange(len(lanes))[:, None], lanes.shape)[inside]
+        own = self._own(batch, touch.waves)[wave]
         if access == "atomic":
             own = own | ATOMIC
         places = addresses[inside] - allocation.address
         clash = np.zeros(len(places), np.bool_)
+        width = touch.site.width_bytes
         for byte in range(0, width, _step(width)):
             clash |= self._touch_byte(stamps, places + byte, own, access)
         if access == "read":
-            clash &= ~np.broadcast_to(batch.has_acquired[w.rows][:, None], lanes.shape)[inside]
+            clash &= ~batch.has_acquired[touch.waves.rows][wave]
         if not clash.any():
             return None
         found = np.zeros(lanes.shape, np.bool_)
@@ -110,6 +109,9 @@ def _races(before: Array, own: Array) -> Array:
     """Say where two stamps race."""
     both_atomic = (before & own & ATOMIC) != 0
     a, b = before & ~ATOMIC, own & ~ATOMIC
-    same_group = (a >> np.uint32(EPOCH_BITS + WAVE_BITS)) == (b >> np.uint32(EPOCH_BITS + WAVE_BITS))
+    same_group = (a >> np.uint32(EPOCH_BITS + WAVE_BITS)) == (
+        b >> np.uint32(EPOCH_BITS + WAVE_BITS)
+    )
     same_epoch = ((a ^ b) >> np.uint32(WAVE_BITS) & np.uint32(EPOCHS)) == 0
-    return (before != 0) & (a != b) & ~both_atomic & (~same_group | same_epoch)
+    result: Array = (before != 0) & (a != b) & ~both_atomic & (~same_group | same_epoch)
+    return result

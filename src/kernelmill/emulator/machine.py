@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelmill.emulator.arrays import Array
 from kernelmill.emulator.registers import Waves
 
 if TYPE_CHECKING:
+    from kernelmill.emulator.arrays import Array
     from kernelmill.emulator.batch import Batch
     from kernelmill.emulator.blocks import Blocks
     from kernelmill.emulator.program import Block

@@ -30,7 +30,9 @@ def _everything(width_bytes: int, dtype: type[np.generic]) -> Array:
     """Return all addresses as one array of ``dtype``; element 0 is at ``ORIGIN``."""
     count = ((1 << ADDRESS_BITS) - 2 * ORIGIN) // width_bytes
     octets = (ctypes.c_ubyte * (count * width_bytes)).from_address(ORIGIN)
-    return np.frombuffer(octets, dtype=dtype)
+    # NumPy reads any buffer; its stubs know only some.
+    everything: Array = np.frombuffer(memoryview(octets), dtype=dtype)
+    return everything
 
 
 # NOTE: only addresses that were checked against the allocations may be touched through these.
@@ -104,9 +106,7 @@ class Memory:
         """
         if not initialised:
             self._written[address] = np.zeros(size_bytes, np.uint8)
-        new = Allocation(
-            address=address, size_bytes=size_bytes, label=label, is_writable=writable
-        )
+        new = Allocation(address=address, size_bytes=size_bytes, label=label, is_writable=writable)
         place = bisect_right(self._starts, address)
         for other in self._live[max(place - 1, 0) : place + 1]:
             if other.address < new.end and address < other.end:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
@@ -12,30 +13,47 @@ if TYPE_CHECKING:
 Access = Literal["read", "write", "atomic"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """An instruction that accesses memory."""
+
+    decoded: Decoded
+    access: Access
+    width_bytes: int
+    """Of one lane's access."""
+
+    def __str__(self) -> str:
+        return str(self.decoded)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Touch:
+    """One execution of such an instruction by some waves."""
+
+    waves: Waves
+    site: Site
+    addresses: Array
+    """Int64 [wave, lane]: host addresses, or byte offsets in the workgroup's LDS."""
+    lanes: Array
+    """Bool [wave, lane]: which lanes it is about."""
+
+
 class Observer(Protocol):
-    """Is told of every block and every access. Lanes are bool [wave, lane]."""
+    """Is told of every block, access and barrier."""
 
     def on_block(self, block: Block, waves: Waves) -> None:
         """Waves are about to run a block."""
 
-    def on_global(
-        self, w: Waves, site: Decoded, access: Access, addresses: Array, lanes: Array, width: int
-    ) -> None:
-        """Lanes access ``width`` bytes at host addresses, all of them inside allocations."""
+    def on_global(self, touch: Touch) -> None:
+        """Lanes access global memory, all of them inside allocations."""
 
-    def on_wild(
-        self, w: Waves, site: Decoded, access: Access, addresses: Array, wild: Array, width: int
-    ) -> bool:
+    def on_wild(self, touch: Touch) -> bool:
         """Lanes access addresses outside every allocation; say whether the launch goes on."""
 
-    def on_lds(
-        self, w: Waves, site: Decoded, access: Access, place: Array, lanes: Array, width: int
-    ) -> None:
-        """Lanes access ``width`` bytes at byte offsets in their workgroup's LDS, inside it."""
+    def on_lds(self, touch: Touch) -> None:
+        """Lanes access LDS, inside of what their workgroup has."""
 
-    def on_wild_lds(
-        self, w: Waves, site: Decoded, access: Access, place: Array, wild: Array, width: int
-    ) -> None:
+    def on_wild_lds(self, touch: Touch) -> None:
         """Lanes access LDS outside of what their workgroup has."""
 
     def on_barrier(self, rows: Array, resume: Array) -> None:

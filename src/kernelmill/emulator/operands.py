@@ -128,7 +128,7 @@ def _split_outside(text: str, separator: str) -> list[str]:
 
 
 def parse_modifiers(words: list[str]) -> dict[str, str]:
-    """Return modifier -> value: ``offset:16`` gives ``{"offset": "16"}``, ``clamp`` an empty one."""
+    """Return modifier -> value: ``offset:16`` gives ``{"offset": "16"}``, ``clamp`` no value."""
     found = {}
     for word in words:
         name, _, value = word.partition(":")

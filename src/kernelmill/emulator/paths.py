@@ -199,7 +199,9 @@ def wait(state: State, operands: str) -> State:
     count = limits.get("lgkmcnt", MOST_VECTOR)
     if count == 0 or not any(item.unit == "smem" for item in scalar):
         scalar = _newest(scalar, count)
-    return replace(state, vector=_without_flat(vector, scalar), scalar=_without_flat(scalar, vector))
+    return replace(
+        state, vector=_without_flat(vector, scalar), scalar=_without_flat(scalar, vector)
+    )
 
 
 def _without_flat(queue: tuple[Pending, ...], other: tuple[Pending, ...]) -> tuple[Pending, ...]:
@@ -225,8 +227,7 @@ def advance(state: State, effects: Effects, shape: Shape | None) -> State:
     """Return the state after an instruction that neither waits nor idles."""
     undefined = state.undefined
     if effects.writes:
-        is_lost = effects.spreads and bool(effects.reads & undefined)
-        undefined = undefined | effects.writes if is_lost else undefined - effects.writes
+        undefined = _undefined_after(undefined, effects)
     state = _age(replace(state, undefined=undefined), 1)
     if shape is not None:
         new = Matrix(registers=effects.writes, passes=passes(shape), is_fast=is_fast(shape), age=0)
@@ -238,6 +239,17 @@ def advance(state: State, effects: Effects, shape: Shape | None) -> State:
     if unit in {"smem", "lds", "flat"}:
         state = replace(state, scalar=(*state.scalar, pending)[-MOST_SCALAR:])
     return state
+
+
+def _undefined_after(undefined: frozenset[int], effects: Effects) -> frozenset[int]:
+    """Return the undefined registers after an instruction."""
+    if not effects.spreads or not effects.reads & undefined:
+        return undefined - effects.writes
+    after = undefined | effects.writes
+    if effects.low_reads is not None and not effects.low_reads & undefined:
+        # Compilers compute 32 bits with instructions of 64, and ignore the rest.
+        after -= {min(effects.writes)}
+    return after
 
 
 def is_fast(shape: Shape) -> bool:
@@ -268,23 +280,26 @@ def needed_wait_states(
     2 / 4 / 8 / 16 passes needs 5 / 7 / 11 / 19, another accumulation 3 / 5 / 9 / 17).
     """
     fast = int(earlier.is_fast)
-    if not earlier.registers & (effects.reads | effects.writes):
-        return 0
     if shape is None:
-        return earlier.passes + 2 + fast if effects.unit in TOUCHING else 0
+        is_touched = earlier.registers & (effects.reads | effects.writes)
+        return earlier.passes + 2 + fast if is_touched and effects.unit in TOUCHING else 0
+    if not earlier.registers & effects.reads:
+        return 0
     multiplied = frozenset[int]().union(
         *(registers_of(operand, layout) for operand in decoded.operands[1:3])
     )
     if earlier.registers & multiplied:
         return earlier.passes + 2 + fast
-    # The same accumulator is handed on inside the unit.
-    return 0 if earlier.registers == effects.writes else earlier.passes + fast
+    # The very same accumulator is handed on inside the unit.
+    addend = registers_of(decoded.operands[0 if shape.is_sparse else 3], layout)
+    return 0 if earlier.registers == addend else earlier.passes + fast
 
 
 def initial_undefined(layout: Layout, defined_scalars: int) -> frozenset[int]:
     """Return the registers that hold nothing when a wave begins: all vectors but v0.
 
     Args:
+        layout: of the program's registers.
         defined_scalars: the scalar registers up to here are set up.
     """
     vectors = frozenset(range(1, layout.vectors))

@@ -124,6 +124,4 @@ def branch_target(decoded: Decoded) -> int | None:
 
 def find_leaders(code: Iterable[Decoded]) -> frozenset[int]:
     """Return the addresses that branches in ``code`` lead to."""
-    return frozenset(
-        target for decoded in code if (target := branch_target(decoded)) is not None
-    )
+    return frozenset(target for decoded in code if (target := branch_target(decoded)) is not None)

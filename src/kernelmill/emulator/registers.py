@@ -78,7 +78,8 @@ class Waves:
     @property
     def exec(self) -> Array:
         """Return EXEC: uint64 [wave]."""
-        return self.registers.pairs[EXEC_PAIR][self.rows]
+        result: Array = self.registers.pairs[EXEC_PAIR][self.rows]
+        return result
 
     @property
     def lanes(self) -> Array:
@@ -98,22 +99,30 @@ class Waves:
         """Return whether each wave flushes denormal numbers of ``width`` bits: bool [wave, 1]."""
         shift = np.uint32(DENORMAL_BIT[width])
         kept = (self.registers.mode[self.rows] >> shift) & np.uint32(3)
-        return (kept != 3)[:, None]
+        result: Array = (kept != 3)[:, None]
+        return result
 
     # Vector registers
 
     def word(self, index: int) -> Array:
         """Return a vector register as uint32 [wave, lane]; a view where that is possible."""
-        return self.words[index] if self.is_range else self.words[index].take(self.rows, axis=0)
+        result: Array = (
+            self.words[index] if self.is_range else self.words[index].take(self.rows, axis=0)
+        )
+        return result
 
     def real(self, index: int) -> Array:
         """Return a vector register as float32 [wave, lane]."""
-        return self.floats[index] if self.is_range else self.floats[index].take(self.rows, axis=0)
+        result: Array = (
+            self.floats[index] if self.is_range else self.floats[index].take(self.rows, axis=0)
+        )
+        return result
 
     def integer(self, index: int) -> Array:
         """Return a vector register as int32 [wave, lane]."""
         table = self.integers
-        return table[index] if self.is_range else table[index].take(self.rows, axis=0)
+        result: Array = table[index] if self.is_range else table[index].take(self.rows, axis=0)
+        return result
 
     def put(self, index: int, value: Array) -> None:
         """Write 32-bit values to the active lanes of a vector register."""

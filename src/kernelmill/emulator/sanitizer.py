@@ -9,14 +9,14 @@ import numpy as np
 from kernelmill.emulator.access import gather, scatter
 from kernelmill.emulator.arrays import LANES, Array
 from kernelmill.emulator.findings import Finding, Findings, Kind
-from kernelmill.emulator.global_shadow import GlobalShadow
 from kernelmill.emulator.paths import Paths, State, initial_undefined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kernelmill.emulator.batch import Batch
-    from kernelmill.emulator.observer import Access
+    from kernelmill.emulator.global_shadow import GlobalShadow
+    from kernelmill.emulator.observer import Access, Touch
     from kernelmill.emulator.program import Block, Decoded, Layout
     from kernelmill.emulator.registers import Waves
 
@@ -66,15 +66,16 @@ class Sanitizer:
     # Blocks
 
     def on_block(self, block: Block, waves: Waves) -> None:
+        """Check waits, matrix hazards and undefined registers on the way through a block."""
         self._current = waves
         self._paths.follow(block, waves, self._states)
 
     def _report_path(self, kind: Kind, site: Decoded, detail: str) -> None:
         row = int(self._current.indices[0]) if self._current else 0
-        self._report(kind, site, detail, row, -1)
+        self._report(kind, site, detail, row=row)
 
     def _report(
-        self, kind: Kind, site: Decoded, detail: str, row: int, lane: int, count: int = 1
+        self, kind: Kind, site: Decoded, detail: str, *, row: int, lane: int = 0, count: int = 1
     ) -> None:
         wave = int(self.batch.wave_of[row])
         self.findings.add(
@@ -85,44 +86,41 @@ class Sanitizer:
                 instruction=str(site.instruction),
                 source=self._source_of(site.instruction.address),
                 workgroup=int(self.batch.workgroups[self.batch.group_of[row]]),
-                work_item=wave * LANES + max(lane, 0),
+                work_item=wave * LANES + lane,
                 detail=detail,
                 count=count,
             )
         )
 
-    def _report_lanes(
-        self, w: Waves, kind: Kind, site: Decoded, detail: str, lanes: Array
-    ) -> None:
+    def _report_touch(self, kind: Kind, touch: Touch, lanes: Array, detail: str) -> None:
         wave, lane = (int(place[0]) for place in np.nonzero(lanes))
-        self._report(kind, site, detail, int(w.indices[wave]), lane, int(lanes.sum()))
+        row, count = int(touch.waves.indices[wave]), int(lanes.sum())
+        self._report(kind, touch.site.decoded, detail, row=row, lane=lane, count=count)
 
     # Global memory
 
-    def on_global(
-        self, w: Waves, site: Decoded, access: Access, addresses: Array, lanes: Array, width: int
-    ) -> None:
-        memory = self.batch.memory
-        unwritten = memory.unwritten(addresses, lanes, width)
-        if access != "write" and unwritten is not None and unwritten.any():
-            self._report_lanes(
-                w, "uninitialised-memory", site, "reads global memory that nobody wrote", unwritten
-            )
+    def on_global(self, touch: Touch) -> None:
+        """Look for races, and for memory that nobody wrote."""
+        memory, access, width = self.batch.memory, touch.site.access, touch.site.width_bytes
+        if access != "write":
+            unwritten = memory.unwritten(touch.addresses, touch.lanes, width)
+            if unwritten is not None and unwritten.any():
+                detail = "reads global memory that nobody wrote"
+                self._report_touch("uninitialised-memory", touch, unwritten, detail)
         if access != "read":
-            memory.mark_lanes(addresses, lanes, width)
-        race = self._shadow.touch(self.batch, w, access, addresses, lanes, width)
+            memory.mark_lanes(touch.addresses, touch.lanes, width)
+        race = self._shadow.touch(self.batch, touch)
         if race is not None:
-            lanes_, detail = race
-            self._report_lanes(w, "global-race", site, detail, lanes_)
+            self._report_touch("global-race", touch, *race)
 
-    def on_wild(
-        self, w: Waves, site: Decoded, access: Access, addresses: Array, wild: Array, width: int
-    ) -> bool:
-        address = int(addresses[wild][0])
+    def on_wild(self, touch: Touch) -> bool:
+        """Report an access outside every allocation; the launch goes on."""
+        address = int(touch.addresses[touch.lanes][0])
         freed = self.batch.memory.find_freed(address)
         kind: Kind = "use-after-free" if freed else "out-of-bounds"
-        detail = f"{access} of {width} bytes at {address:#x}, {self.batch.neighbour(address)}"
-        self._report_lanes(w, kind, site, detail, wild)
+        what = f"{touch.site.access} of {touch.site.width_bytes} bytes at {address:#x}"
+        detail = f"{what}, {self.batch.neighbour(address)}"
+        self._report_touch(kind, touch, touch.lanes, detail)
         return True
 
     # LDS
@@ -135,55 +133,56 @@ class Sanitizer:
             self._sites.append(site)
         return known
 
-    def on_lds(
-        self, w: Waves, site: Decoded, access: Access, place: Array, lanes: Array, width: int
-    ) -> None:
-        is_all = bool(lanes.all())
+    def on_lds(self, touch: Touch) -> None:
+        """Note who touches which byte, and report bytes that nobody wrote."""
+        w, width, access = touch.waves, touch.site.width_bytes, touch.site.access
+        lanes = slice(None) if touch.lanes.all() else touch.lanes
         size = self._written.shape[1]
         group = w.batch.group_of[w.rows][:, None]
-        written = place + (self._written.ctypes.data + group * size)
-        written = written if is_all else written[lanes]
+        written = (touch.addresses + (self._written.ctypes.data + group * size))[lanes]
         if access != "write":
-            self._check_written(w, site, written, lanes, width)
+            self._check_written(touch, written)
         if access != "read":
             scatter(written, width, _repeated(1, written.shape, width))
         if self._per_group > 1:
             plane = self._touched[PLANES[access]]
-            touched = place + (plane.ctypes.data + w.indices * size)[:, None]
-            touched = touched if is_all else touched[lanes]
-            scatter(touched, width, _repeated(self._site(site), touched.shape, width))
+            rows = (plane.ctypes.data + w.indices * size)[:, None]
+            touched = (touch.addresses + rows)[lanes]
+            number = self._site(touch.site.decoded)
+            scatter(touched, width, _repeated(number, touched.shape, width))
             self._is_touched = True
 
-    def _check_written(
-        self, w: Waves, site: Decoded, addresses: Array, lanes: Array, width: int
-    ) -> None:
+    def _check_written(self, touch: Touch, addresses: Array) -> None:
+        width = touch.site.width_bytes
         full = np.uint32(0x01010101 >> (8 * max(4 - width, 0)))
         missing = np.zeros(addresses.shape, np.bool_)
         for word in gather(addresses, width):
             missing |= word != full
         if not missing.any():
             return
-        whole = np.zeros(lanes.shape, np.bool_)
-        whole[lanes] = missing.reshape(-1)
-        self._report_lanes(w, "uninitialised-lds", site, "reads LDS that nobody wrote", whole)
+        whole = np.zeros(touch.lanes.shape, np.bool_)
+        whole[touch.lanes] = missing.reshape(-1)
+        self._report_touch("uninitialised-lds", touch, whole, "reads LDS that nobody wrote")
         scatter(addresses, width, _repeated(1, addresses.shape, width))  # reported once is enough
 
-    def on_wild_lds(
-        self, w: Waves, site: Decoded, access: Access, place: Array, wild: Array, width: int
-    ) -> None:
-        first = int(place[wild][0])
-        detail = f"{access} of {width} bytes at {first}, of {self.batch.lds_bytes} in all"
-        self._report_lanes(w, "lds-out-of-bounds", site, detail, wild)
+    def on_wild_lds(self, touch: Touch) -> None:
+        """Report an access beyond the workgroup's LDS."""
+        first = int(touch.addresses[touch.lanes][0])
+        what = f"{touch.site.access} of {touch.site.width_bytes} bytes at {first}"
+        detail = f"{what}, of {self.batch.lds_bytes} in all"
+        self._report_touch("lds-out-of-bounds", touch, touch.lanes, detail)
 
     # Barriers
 
     def on_barrier(self, rows: Array, resume: Array) -> None:
+        """Check who came, and what was touched since the last barrier."""
         groups = np.unique(self.batch.group_of[rows])
         self._shadow.next_epoch(self.batch, groups)
         self._check_divergence(rows, resume, groups)
         self._check_races(groups)
 
     def on_end(self) -> None:
+        """Check what was touched since the last barrier."""
         self._check_races(np.arange(self.batch.groups))
 
     def _check_divergence(self, rows: Array, resume: Array, groups: Array) -> None:
@@ -202,7 +201,7 @@ class Sanitizer:
             )
             site = self._barrier_before(int(places[0]))
             if site is not None:
-                self._report("divergent-barrier", site, detail, int(rows[mine][0]), -1)
+                self._report("divergent-barrier", site, detail, row=int(rows[mine][0]))
 
     def _check_races(self, groups: Array) -> None:
         """Compare what the waves of each workgroup touched since the last barrier."""
@@ -247,7 +246,7 @@ class Sanitizer:
                 f" {second.instruction.address:#x}, without a barrier between"
             )
             row = int(waves[0]) * self.batch.groups + int(groups[group])
-            self._report("lds-race", first, detail, row, -1)
+            self._report("lds-race", first, detail, row=row)
             if len(seen) >= MOST_PAIRS:
                 return
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from kernelmill.emulator.arrays import LANES, Array
 from kernelmill.emulator.operands import Operand
-from kernelmill.emulator.program import Decoded, Layout, Reader
-from kernelmill.emulator.registers import Waves
 from kernelmill.emulator.sources import DTYPES, bind_source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kernelmill.emulator.program import Decoded, Layout, Reader
+    from kernelmill.emulator.registers import Waves
 
 PARTS: Final = {
     "BYTE_0": (0, 8), "BYTE_1": (8, 8), "BYTE_2": (16, 8), "BYTE_3": (24, 8),

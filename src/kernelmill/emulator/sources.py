@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import struct
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from kernelmill.emulator.arrays import Array, join
 from kernelmill.emulator.errors import UnsupportedInstruction
-from kernelmill.emulator.operands import Operand
-from kernelmill.emulator.program import Decoded, Layout, Reader
 from kernelmill.emulator.registers import VCC, Waves
+
+if TYPE_CHECKING:
+    from kernelmill.emulator.operands import Operand
+    from kernelmill.emulator.program import Decoded, Layout, Reader
 
 DTYPES: Final[dict[str, np.dtype[np.generic]]] = {
     name: np.dtype(code)
@@ -79,14 +81,16 @@ def bind_source(
     It gives [wave, lane], or a shape that broadcasts to it, in the dtype of ``kind``.
 
     Args:
+        operand: what to read.
+        kind: type that the instruction takes it for.
+        layout: of the program's registers.
+        decoded: the instruction, for errors.
         half: which half of the register a 16-bit operand is.
     """
     return _with_sign(_bind_plain(operand, kind, layout, decoded, half), operand, kind)
 
 
-def _bind_plain(
-    operand: Operand, kind: str, layout: Layout, decoded: Decoded, half: int
-) -> Reader:
+def _bind_plain(operand: Operand, kind: str, layout: Layout, decoded: Decoded, half: int) -> Reader:
     dtype, width = DTYPES[kind], int(kind[1:])
     if operand.is_constant:
         value = constant(operand, kind)

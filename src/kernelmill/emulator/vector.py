@@ -73,7 +73,12 @@ def bind_vector(decoded: Decoded, layout: Layout, semantics: Vector) -> Operatio
         raise UnsupportedInstruction(f"{decoded}: {len(kinds)} sources expected")
     read = bind_sources(decoded, layout, sources, kinds)
     compute = _with_output_modifiers(decoded, semantics)
-    if not layout.watches_mode and is_plain(decoded) and isinstance(compute, np.ufunc) and semantics.result[1:] == "32":
+    if (
+        not layout.watches_mode
+        and is_plain(decoded)
+        and isinstance(compute, np.ufunc)
+        and semantics.result[1:] == "32"
+    ):
         return _bind_ufunc(compute, read, vector_index(target, layout, decoded), semantics.result)
     write = bind_write(decoded, layout, target, semantics.result, keeps_high=semantics.keeps_high)
     if layout.watches_mode and "f" in semantics.result + "".join(kinds):
@@ -132,7 +137,9 @@ def bind_sources(
         )
     read = [
         bind_source(operand, kind, layout, decoded, half=half)
-        for operand, kind, half in zip(sources, kinds, (*halves, 0, 0, 0)[: len(kinds)], strict=True)
+        for operand, kind, half in zip(
+            sources, kinds, (*halves, 0, 0, 0)[: len(kinds)], strict=True
+        )
     ]
     if decoded.encoding == "dpp":
         read[0] = _moved(read[0], lane_map(decoded))
@@ -175,7 +182,8 @@ def _clamped(compute: Compute) -> Compute:
     def clamped(*values: Array) -> Array:
         result = compute(*values)
         zero, one = result.dtype.type(0), result.dtype.type(1)
-        return np.fmin(np.fmax(result, zero), one)  # NaN becomes 0, as with DX10_CLAMP
+        kept: Array = np.fmin(np.fmax(result, zero), one)  # NaN becomes 0, as with DX10_CLAMP
+        return kept
 
     return clamped
 

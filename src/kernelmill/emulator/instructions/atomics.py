@@ -6,7 +6,7 @@ Lanes act one after another in the order of wave and lane. Hardware has no fixed
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -19,17 +19,21 @@ from kernelmill.emulator.instructions.vector_memory import (
     bind_checked,
     bind_global_address,
 )
+from kernelmill.emulator.observer import Site
 from kernelmill.emulator.operands import Operand, number
-from kernelmill.emulator.program import Decoded, Layout, Operation, Reader
 from kernelmill.emulator.registers import M0, Waves
 from kernelmill.emulator.sources import DTYPES, bind_source, vector_index
-from kernelmill.emulator.vector import Binder, Compute
+
+if TYPE_CHECKING:
+    from kernelmill.emulator.program import Decoded, Layout, Operation, Reader
+    from kernelmill.emulator.vector import Binder, Compute
 
 NOTHING: Final = Operand(kind="special", text="")
 
 
 def _increment(old: Array, limit: Array) -> Array:
-    return np.where(old >= limit, old.dtype.type(0), old + old.dtype.type(1))
+    result: Array = np.where(old >= limit, old.dtype.type(0), old + old.dtype.type(1))
+    return result
 
 
 def _decrement(old: Array, limit: Array) -> Array:
@@ -62,7 +66,7 @@ def _add_bfloat16(old: Array, new: Array) -> Array:
 
 
 OPERATIONS: Final[dict[str, Compute]] = {
-    "swap": lambda old, new: new,
+    "swap": lambda _, new: new,
     "add": np.add,
     "sub": np.subtract,
     "rsub": lambda old, new: new - old,
@@ -115,6 +119,10 @@ def _global_table() -> dict[str, Atomic]:
 GLOBAL: Final = _global_table()
 
 
+def _site(decoded: Decoded, width_bytes: int) -> Site:
+    return Site(decoded=decoded, access="atomic", width_bytes=width_bytes)
+
+
 def returns_old(decoded: Decoded) -> bool:
     """Say whether a vector memory atomic writes a register: gfx942 calls that ``sc0``."""
     return "sc0" in decoded.modifiers or "glc" in decoded.modifiers
@@ -151,12 +159,12 @@ def apply(atomic: Atomic, addresses: Array, value: Array, compare: Array | None)
     )
 
 
-def bind_atomic(
-    atomic: Atomic, address: Reader, data: int, target: int | None
-) -> Operation:
+def bind_atomic(atomic: Atomic, address: Reader, data: int, target: int | None) -> Operation:
     """Bind an atomic whose host addresses ``address`` gives.
 
     Args:
+        atomic: what is done.
+        address: reader of host addresses; an empty array if no lane is active.
         data: register of the operand.
         target: register that takes the old value, if one does.
     """
@@ -185,8 +193,8 @@ def _bind_global(space: Space, atomic: Atomic) -> Binder:
         vector, data, *rest = operands
         scalar = rest[0] if rest else NOTHING
         address = bind_global_address(space, vector, scalar, decoded, layout)
-        width = DTYPES[atomic.kind].itemsize
-        checked = bind_checked(space, address, decoded, width, "atomic")
+        site = _site(decoded, DTYPES[atomic.kind].itemsize)
+        checked = bind_checked(space, address, site)
         return bind_atomic(atomic, checked, vector_index(data, layout, decoded), target)
 
     return bind
@@ -212,11 +220,9 @@ def _lds_table() -> dict[str, Atomic]:
 LDS: Final = _lds_table()
 
 
-def lds_addresses(
-    w: Waves, site: Decoded, place: Array, width_bytes: int
-) -> tuple[Array, Array]:
+def lds_addresses(w: Waves, site: Site, place: Array) -> tuple[Array, Array]:
     """Return host addresses, and which lanes are active and inside LDS: both [wave, lane]."""
-    lanes = usable(w, site, place, width_bytes, "atomic")
+    lanes = usable(w, site, place)
     addresses = place + w.batch.lds_start(w)
     return addresses, np.ones(addresses.shape, np.bool_) if lanes is None else lanes
 
@@ -236,10 +242,10 @@ def _bind_lds(decoded: Decoded, layout: Layout) -> Operation:
     read = bind_source(operands[0], "u32", layout, decoded)
     data = vector_index(operands[1], layout, decoded)
     offset = number(decoded.modifiers.get("offset", "0"))
-    width = DTYPES[atomic.kind].itemsize
+    site = _site(decoded, DTYPES[atomic.kind].itemsize)
 
     def run(w: Waves) -> None:
-        addresses, lanes = lds_addresses(w, decoded, read(w).astype(np.int64) + offset, width)
+        addresses, lanes = lds_addresses(w, site, read(w).astype(np.int64) + offset)
         old = apply(atomic, addresses[lanes], read_data(w, data, atomic.kind)[lanes], None)
         if target is not None:
             write_old(w, target, old, lanes)
@@ -258,10 +264,11 @@ def _bind_lds_pair(compute: Compute, kind: str) -> Binder:
         read = bind_source(operands[0], "u32", layout, decoded)
         first, second = (vector_index(operand, layout, decoded) for operand in operands[1:3])
         offset = number(decoded.modifiers.get("offset", "0"))
+        site = _site(decoded, dtype.itemsize)
 
         def run(w: Waves) -> None:
             place = read(w).astype(np.int64) + offset
-            addresses, lanes = lds_addresses(w, decoded, place, dtype.itemsize)
+            addresses, lanes = lds_addresses(w, site, place)
             values = [read_data(w, index, kind)[lanes] for index in (first, second)]
             pairs = np.empty(values[0].shape, [("first", dtype), ("second", dtype)])
             pairs["first"], pairs["second"] = values
@@ -291,11 +298,13 @@ def _bind_exchange_two(width: int, stride: int) -> Binder:
             number(decoded.modifiers.get(f"offset{i}", "0")) * width // 8 * stride for i in (0, 1)
         ]
 
+        site = _site(decoded, width // 8)
+
         def run(w: Waves) -> None:
             base = read(w).astype(np.int64)
             values = [read_data(w, index, kind).copy() for index in data]
             for i, offset in enumerate(offsets):
-                addresses, lanes = lds_addresses(w, decoded, base + offset, width // 8)
+                addresses, lanes = lds_addresses(w, site, base + offset)
                 old = update(addresses[lanes], values[i][lanes], OPERATIONS["swap"])
                 write_old(w, target + i * words, old, lanes)
 
@@ -349,9 +358,10 @@ def _bind_conditional_exchange(decoded: Decoded, layout: Layout) -> Operation:
     read = bind_source(place, "u32", layout, decoded)
     indices = vector_index(target, layout, decoded), vector_index(data, layout, decoded)
     offset = number(decoded.modifiers.get("offset", "0"))
+    site = _site(decoded, 8)
 
     def run(w: Waves) -> None:
-        addresses, lanes = lds_addresses(w, decoded, read(w).astype(np.int64) + offset, 8)
+        addresses, lanes = lds_addresses(w, site, read(w).astype(np.int64) + offset)
         value = read_data(w, indices[1], "u64")[lanes]
         write_old(w, indices[0], update(addresses[lanes], value, _exchange_conditionally), lanes)
 

@@ -21,33 +21,31 @@ from kernelmill.emulator.instructions.atomics import (
     write_old,
 )
 from kernelmill.emulator.instructions.vector_memory import LOADS, STORES, Form, extend, merge_half
+from kernelmill.emulator.observer import Site
 from kernelmill.emulator.operands import Operand, number
-from kernelmill.emulator.program import Decoded, Layout, Operation
 from kernelmill.emulator.registers import M0, Waves
-from kernelmill.emulator.sources import DTYPES, bind_scalar, bind_source, vector_index
-from kernelmill.emulator.vector import Binder
+from kernelmill.emulator.sources import DTYPES, bind_scalar, vector_index
 
 if TYPE_CHECKING:
     from kernelmill.emulator.observer import Access
+    from kernelmill.emulator.program import Decoded, Layout, Operation
+    from kernelmill.emulator.vector import Binder
 
 ADDRESS_MASK: Final = np.uint64((1 << 48) - 1)
 STRIDE_MASK: Final = np.uint64(0x3FFF)
 SWIZZLE: Final = np.uint64(1 << 63)
 
 
+def _site(decoded: Decoded, access: Access, width_bytes: int) -> Site:
+    return Site(decoded=decoded, access=access, width_bytes=width_bytes)
+
+
 class BufferAddress:
     """The address operands of a buffer instruction: vector, descriptor, scalar offset."""
 
-    def __init__(
-        self,
-        operands: tuple[Operand, ...],
-        decoded: Decoded,
-        layout: Layout,
-        width_bytes: int,
-        access: Access = "read",
-    ) -> None:
+    def __init__(self, operands: tuple[Operand, ...], site: Site, layout: Layout) -> None:
         vector, resource, offset = operands
-        self.decoded, self.width_bytes, self.access = decoded, width_bytes, access
+        self.site, decoded = site, site.decoded
         self.has_index = "idxen" in decoded.modifiers
         self.has_offset = "offen" in decoded.modifiers
         first = None if vector.text == "off" else vector_index(vector, layout, decoded)
@@ -61,7 +59,7 @@ class BufferAddress:
         """Return host addresses, and which lanes are active and in range: both [wave, lane]."""
         first, second = w.pair(self.resource), w.pair(self.resource + 2)
         if (first & SWIZZLE).any():
-            raise UnsupportedInstruction(f"{self.decoded}: swizzled buffers are not emulated")
+            raise UnsupportedInstruction(f"{self.site}: swizzled buffers are not emulated")
         stride = ((first >> np.uint64(48)) & STRIDE_MASK).astype(np.int64)[:, None]
         records = (second & np.uint64(0xFFFF_FFFF)).astype(np.int64)[:, None]
         zero = np.zeros((w.count, LANES), np.int64)
@@ -70,16 +68,14 @@ class BufferAddress:
         if self.has_offset and self.offset is not None:
             place = place + w.word(self.offset)
         # With a stride, the descriptor counts records; without one, bytes.
-        in_bytes = place + self.width_bytes <= records
-        in_records = (index < records) & (place + self.width_bytes <= stride)
+        in_bytes = place + self.site.width_bytes <= records
+        in_records = (index < records) & (place + self.site.width_bytes <= stride)
         inside = np.where((stride > 0) & self.has_index, in_records, in_bytes)
         base = (first & ADDRESS_MASK).astype(np.int64)[:, None]
         scalar = np.broadcast_to(self.scalar_offset(w), (w.count,)).astype(np.int64)[:, None]
         lanes = w.lanes & inside
         address = base + scalar + index * stride + place
-        usable = w.batch.check_global(
-            w, self.decoded, address, self.width_bytes, self.access, lanes=lanes
-        )
+        usable = w.batch.check_global(w, self.site, address, lanes)
         return (address if usable is None else usable), lanes
 
 
@@ -88,7 +84,9 @@ def _bind_load(form: Form) -> Binder:
         if "lds" in decoded.modifiers:
             return _bind_load_to_lds(decoded, layout, form)
         index = vector_index(decoded.operands[0], layout, decoded)
-        address = BufferAddress(decoded.operands[1:4], decoded, layout, form.width_bytes)
+        address = BufferAddress(
+            decoded.operands[1:4], _site(decoded, "read", form.width_bytes), layout
+        )
 
         def run(w: Waves) -> None:
             addresses, lanes = address(w)
@@ -111,7 +109,7 @@ def _read(addresses: Array, lanes: Array, form: Form) -> list[Array]:
 
 
 def _bind_load_to_lds(decoded: Decoded, layout: Layout, form: Form) -> Operation:
-    address = BufferAddress(decoded.operands[:3], decoded, layout, form.width_bytes)
+    address = BufferAddress(decoded.operands[:3], _site(decoded, "read", form.width_bytes), layout)
     offset = number(decoded.modifiers.get("offset", "0"))
 
     def run(w: Waves) -> None:
@@ -133,7 +131,9 @@ def _bind_store(form: Form) -> Binder:
 
     def bind(decoded: Decoded, layout: Layout) -> Operation:
         index = vector_index(decoded.operands[0], layout, decoded)
-        address = BufferAddress(decoded.operands[1:4], decoded, layout, form.width_bytes, "write")
+        address = BufferAddress(
+            decoded.operands[1:4], _site(decoded, "write", form.width_bytes), layout
+        )
         shift = np.uint32(16 if form.half == "high" else 0)
 
         def run(w: Waves) -> None:
@@ -152,7 +152,7 @@ def _bind_atomic(atomic: Atomic) -> Binder:
 
     def bind(decoded: Decoded, layout: Layout) -> Operation:
         data = vector_index(decoded.operands[0], layout, decoded)
-        address = BufferAddress(decoded.operands[1:4], decoded, layout, 4 * step, "atomic")
+        address = BufferAddress(decoded.operands[1:4], _site(decoded, "atomic", 4 * step), layout)
         returns = returns_old(decoded)
 
         def run(w: Waves) -> None:

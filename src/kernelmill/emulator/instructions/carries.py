@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -11,8 +11,6 @@ from kernelmill.emulator import floats
 from kernelmill.emulator.arrays import LANES, Array, lanes_of, masks_of
 from kernelmill.emulator.instructions.salu import bind_result
 from kernelmill.emulator.operands import Operand, parse_operand
-from kernelmill.emulator.program import Decoded, Layout, Operation, Reader
-from kernelmill.emulator.registers import Waves
 from kernelmill.emulator.sources import bind_scalar
 from kernelmill.emulator.vector import (
     Binder,
@@ -21,6 +19,10 @@ from kernelmill.emulator.vector import (
     bind_sources,
     bind_write,
 )
+
+if TYPE_CHECKING:
+    from kernelmill.emulator.program import Decoded, Layout, Operation, Reader
+    from kernelmill.emulator.registers import Waves
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
 LIMIT: Final = U64(0xFFFF_FFFF)
@@ -148,7 +150,8 @@ def biased_exponent(value: Array, division: Division) -> Array:
     """Return the exponent field of floating-point numbers: int64."""
     bits = value.view(np.dtype(f"u{value.dtype.itemsize}"))
     field = (bits >> bits.dtype.type(division.fraction_bits)).astype(I64)
-    return field & (2 * division.bias + 1)
+    result: Array = field & (2 * division.bias + 1)
+    return result
 
 
 def scale_division(
@@ -240,7 +243,9 @@ def division_fixup(quotient: Array, denominator: Array, numerator: Array) -> Arr
     ]  # fmt: skip
     nan = np.full(np.shape(numerator), np.nan, quotient.dtype)
     choices = [numerator, denominator, nan, signed_infinity, signed_zero]
-    signed = np.copysign(quotient, np.where(negative, -quotient.dtype.type(1), quotient.dtype.type(1)))
+    signed = np.copysign(
+        quotient, np.where(negative, -quotient.dtype.type(1), quotient.dtype.type(1))
+    )
     shape = np.broadcast_shapes(*(item.shape for item in (quotient, denominator, numerator)))
     return np.select(
         [np.broadcast_to(rule, shape) for rule in rules],
@@ -268,4 +273,3 @@ def _make_binders() -> dict[str, Binder]:
 
 
 BINDERS: Final = _make_binders()
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -10,12 +10,14 @@ from kernelmill.emulator import floats
 from kernelmill.emulator.arrays import LANES, Array, masks_of
 from kernelmill.emulator.instructions.salu import bind_result
 from kernelmill.emulator.operands import parse_operand
-from kernelmill.emulator.program import Decoded, Layout, Operation
 from kernelmill.emulator.registers import EXEC, Waves
 from kernelmill.emulator.vector import Binder, Compute, bind_sources, flushed
 
+if TYPE_CHECKING:
+    from kernelmill.emulator.program import Decoded, Layout, Operation
 
-def _always(value: bool) -> Compute:  # noqa: FBT001 - a constant, not a switch
+
+def _always(value: bool) -> Compute:
     return lambda a, b: np.full(np.broadcast_shapes(a.shape, b.shape), value)
 
 
@@ -39,7 +41,8 @@ REAL: Final[dict[str, Compute]] = {
 
 
 def _has_class(value: Array, wanted: Array) -> Array:
-    return (floats.classify(value) & wanted) != 0
+    result: Array = (floats.classify(value) & wanted) != 0
+    return result
 
 
 def _table() -> dict[str, tuple[str, str, Compute]]:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelmill.emulator.arrays import Array
 from kernelmill.emulator.errors import DeviceFault, UnsupportedInstruction
 from kernelmill.emulator.instructions.salu import bind_result
-from kernelmill.emulator.program import Decoded, End, Layout, Operation, Reader, branch_target
+from kernelmill.emulator.program import (
+    Decoded,
+    End,
+    EndKind,
+    Layout,
+    Operation,
+    Reader,
+    branch_target,
+)
 from kernelmill.emulator.registers import VCC, Waves
 from kernelmill.emulator.sources import bind_scalar
+
+if TYPE_CHECKING:
+    from kernelmill.emulator.arrays import Array
 
 CONDITIONS: Final[dict[str, Reader]] = {
     "scc0": lambda w: ~w.scc,
@@ -35,36 +45,36 @@ NO_EFFECT: Final = frozenset({
     "s_atc_probe", "s_atc_probe_buffer", "s_set_gpr_idx_off", "s_set_gpr_idx_mode",
 })  # fmt: skip
 """Instructions without a result here: order, caches, priorities, traces."""
-ENDS: Final = frozenset({"s_endpgm", "s_endpgm_saved", "s_endpgm_ordered_ps_done"})
+PLAIN_ENDS: Final[dict[str, EndKind]] = {
+    "s_endpgm": "end",
+    "s_endpgm_saved": "end",
+    "s_endpgm_ordered_ps_done": "end",
+    "s_barrier": "barrier",
+    "s_branch": "branch",
+}
 MODE: Final = "HW_REG_MODE"
 ROUNDING: Final = np.uint32(15)
 """Bits of MODE: 0 is to nearest even."""
 
 
-def bind_end(decoded: Decoded, layout: Layout) -> End | None:
+def bind_end(decoded: Decoded) -> End | None:
     """Return how ``decoded`` ends a block, or ``None`` if it does not."""
     name, following = decoded.name, decoded.next_address
-    if name in ENDS:
-        return End(kind="end", following=following)
-    if name == "s_barrier":
-        return End(kind="barrier", following=following)
-    target = branch_target(decoded)
-    if name == "s_branch":
-        return End(kind="branch", following=following, target=target or 0)
-    if name == "s_call_b64":
-        link = decoded.operands[0].index
-        return End(kind="call", following=following, target=target or 0, link=link)
+    target = branch_target(decoded) or 0
     if name.startswith("s_cbranch_"):
         condition = CONDITIONS.get(name.removeprefix("s_cbranch_"))
         if condition is None:
             raise UnsupportedInstruction(f"{decoded} is not emulated")
-        return End(kind="condition", following=following, target=target or 0, condition=condition)
+        return End(kind="condition", following=following, target=target, condition=condition)
+    if name == "s_call_b64":
+        link = decoded.operands[0].index
+        return End(kind="call", following=following, target=target, link=link)
     if name in {"s_setpc_b64", "s_swappc_b64"}:
         jump = bind_scalar(decoded.operands[-1], "u64", decoded)
         link = decoded.operands[0].index if name == "s_swappc_b64" else -1
         return End(kind="jump", following=following, jump=jump, link=link)
-    del layout
-    return None
+    kind = PLAIN_ENDS.get(name)
+    return End(kind=kind, following=following, target=target) if kind else None
 
 
 def _bind_program_counter(decoded: Decoded, layout: Layout) -> Operation:

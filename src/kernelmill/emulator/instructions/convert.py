@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from kernelmill.emulator import fp8
-from kernelmill.emulator.arrays import Array
 from kernelmill.emulator.instructions.integers import byte_of
 from kernelmill.emulator.vector import Compute, Vector, vop
+
+if TYPE_CHECKING:
+    from kernelmill.emulator.arrays import Array, Integer
 
 U16, U32 = np.uint16, np.uint32
 HALF: Final = U32(0xFFFF)
 
 
-def to_integer(dtype: type[np.generic], rounding: Compute = np.trunc) -> Compute:
+def to_integer(dtype: type[Integer], rounding: Compute = np.trunc) -> Compute:
     """Return a conversion that rounds, keeps within ``dtype``, and takes NaN for 0."""
     limits = np.iinfo(dtype)
 
@@ -35,7 +37,7 @@ def _byte_to_float(place: int) -> Compute:
     return lambda a: byte_of(a, place).astype(np.float32)
 
 
-def _normalised(dtype: type[np.generic]) -> Compute:
+def _normalised(dtype: type[Integer]) -> Compute:
     """Scale -1..1 (or 0..1) to all of an integer type."""
     limits = np.iinfo(dtype)
     low = -limits.max if limits.min else 0
@@ -78,7 +80,8 @@ def _offset_i4(a: Array) -> Array:
 def _insert_byte(a: Array, place: Array, old: Array) -> Array:
     value = to_integer(np.uint8, np.rint)(a).astype(U32)
     shift = (place & U32(3)) * U32(8)
-    return (old & ~(U32(0xFF) << shift)) | (value << shift)
+    result: Array = (old & ~(U32(0xFF) << shift)) | (value << shift)
+    return result
 
 
 def _plain() -> dict[str, Vector]:

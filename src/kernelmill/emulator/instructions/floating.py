@@ -7,13 +7,15 @@ value; here they are the correctly rounded value, or NumPy's.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from kernelmill.emulator import floats
-from kernelmill.emulator.arrays import Array
 from kernelmill.emulator.vector import Compute, Vector, vop
+
+if TYPE_CHECKING:
+    from kernelmill.emulator.arrays import Array
 
 WIDTHS: Final = (16, 32, 64)
 FUSED: Final[dict[int, Compute]] = {16: floats.fma16, 32: floats.fma32, 64: floats.fma64}
@@ -46,7 +48,8 @@ def _turns(function: np.ufunc, limit: float) -> Compute:
         angle = a.astype(np.float64)
         found = function((angle - np.floor(angle)) * TURN)
         far = np.abs(angle) > limit
-        return np.where(far & np.isfinite(angle), function(0.0), found).astype(a.dtype)
+        result: Array = np.where(far & np.isfinite(angle), function(0.0), found).astype(a.dtype)
+        return result
 
     return compute
 
@@ -112,9 +115,7 @@ def _selections(width: int) -> dict[str, Vector]:
     three = f"f{width} f{width} f{width} f{width}"
     least, most = floats.minimum, floats.maximum
     return {
-        f"v_min3_f{width}": vop(
-            three, lambda a, b, c: least(least(a, b), c), keeps_high=True
-        ),
+        f"v_min3_f{width}": vop(three, lambda a, b, c: least(least(a, b), c), keeps_high=True),
         f"v_max3_f{width}": vop(three, lambda a, b, c: most(most(a, b), c), keeps_high=True),
         f"v_med3_f{width}": vop(three, floats.median, keeps_high=True),
     }

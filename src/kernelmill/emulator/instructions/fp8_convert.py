@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from kernelmill.emulator.arrays import LANES, Array
 from kernelmill.emulator.fp8 import E4M3FNUZ, E5M2FNUZ, Fp8
 from kernelmill.emulator.operands import numbers
-from kernelmill.emulator.program import Decoded, Layout, Operation
-from kernelmill.emulator.registers import Waves
 from kernelmill.emulator.sdwa import PARTS
 from kernelmill.emulator.sources import bind_source, vector_index
-from kernelmill.emulator.vector import Binder
+
+if TYPE_CHECKING:
+    from kernelmill.emulator.program import Decoded, Layout, Operation
+    from kernelmill.emulator.registers import Waves
+    from kernelmill.emulator.vector import Binder
 
 U32 = np.uint32
 BYTE: Final = U32(0xFF)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from kernelmill.emulator.errors import UnsupportedInstruction
 from kernelmill.emulator.instructions.salu import bind_result
-from kernelmill.emulator.program import Decoded, Layout, Operation
 from kernelmill.emulator.registers import M0, Waves
 from kernelmill.emulator.sources import bind_scalar, bind_source, vector_index
-from kernelmill.emulator.vector import Binder
+
+if TYPE_CHECKING:
+    from kernelmill.emulator.program import Decoded, Layout, Operation
+    from kernelmill.emulator.vector import Binder
 
 INDEX: Final = np.uint32(0xFF)
 MOVES: Final = frozenset({"v_mov_b32"})

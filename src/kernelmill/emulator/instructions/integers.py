@@ -5,13 +5,15 @@ Source of what each does: AMD's "Instinct MI300 Instruction Set Architecture", c
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelmill.emulator.arrays import Array
 from kernelmill.emulator.bits import bit_reverse, find_last, find_sign_change, lowest_bit
 from kernelmill.emulator.vector import Compute, Vector, vop
+
+if TYPE_CHECKING:
+    from kernelmill.emulator.arrays import Array, Integer
 
 U8, U16, U32, U64 = np.uint8, np.uint16, np.uint32, np.uint64
 I16, I32, I64 = np.int16, np.int32, np.int64
@@ -20,7 +22,7 @@ HALF: Final = U32(0xFFFF)
 LOW_24: Final = U32(0xFF_FFFF)
 
 
-def _saturate(function: np.ufunc, dtype: type[np.generic]) -> Compute:
+def _saturate(function: np.ufunc, dtype: type[Integer]) -> Compute:
     limits = np.iinfo(dtype)
 
     def compute(a: Array, b: Array) -> Array:
@@ -39,7 +41,7 @@ def signed_24(a: Array) -> Array:
     return (a << U32(8)).view(I32) >> I32(8)
 
 
-def _high(function: Compute, dtype: type[np.generic]) -> Compute:
+def _high(function: Compute, dtype: type[Integer]) -> Compute:
     return lambda a, b: (function(a.astype(dtype), b.astype(dtype)) >> dtype(32)).astype(U32)
 
 
@@ -55,7 +57,8 @@ def _shift(function: np.ufunc) -> Compute:
 
 def _field(a: Array, offset: Array, width: Array) -> Array:
     offset, width = offset & U32(31), width & U32(31)
-    return (a >> offset) & ((U32(1) << width) - U32(1))
+    result: Array = (a >> offset) & ((U32(1) << width) - U32(1))
+    return result
 
 
 def _signed_field(a: Array, offset: Array, width: Array) -> Array:
@@ -69,7 +72,7 @@ def _signed_field(a: Array, offset: Array, width: Array) -> Array:
 def permute_bytes(high: Array, low: Array, selector: Array) -> Array:
     """Pick four bytes out of eight (``low`` holds bytes 0 to 3); 8 and up are constants."""
     joined = (high.astype(U64) << U64(32)) | low
-    result = U32(0)
+    result: Array = np.zeros(np.broadcast_shapes(high.shape, low.shape, selector.shape), U32)
     for place in range(4):
         choice = (selector >> U32(8 * place)) & BYTE
         picked = (joined >> ((choice & U32(7)) * U32(8)).astype(U64)).astype(U32) & BYTE
@@ -102,7 +105,7 @@ def _difference(a: Array, b: Array) -> Array:
 
 def sum_differences(a: Array, b: Array, *, masked: bool = False) -> Array:
     """Return the sum of the differences of four bytes; ``masked`` leaves out where b is 0."""
-    total = U32(0)
+    total: Array = np.zeros(np.broadcast_shapes(a.shape, b.shape), U32)
     for place in range(4):
         one, other = byte_of(a, place), byte_of(b, place)
         found = _difference(one, other)
@@ -116,7 +119,7 @@ def _sad_u16(a: Array, b: Array, c: Array) -> Array:
 
 
 def _lerp(a: Array, b: Array, c: Array) -> Array:
-    result = U32(0)
+    result: Array = np.zeros(np.broadcast_shapes(a.shape, b.shape, c.shape), U32)
     for place in range(4):
         total = byte_of(a, place) + byte_of(b, place) + (byte_of(c, place) & U32(1))
         result = result | (total >> U32(1)) << U32(8 * place)
@@ -143,7 +146,7 @@ def _saturated_pack_bytes(a: Array) -> Array:
 
 
 def _min_max() -> dict[str, Vector]:
-    table = {}
+    table: dict[str, Vector] = {}
     for kind in ("i32", "u32", "i16", "u16"):
         two, three = f"{kind} {kind} {kind}", f"{kind} {kind} {kind} {kind}"
         table |= {
@@ -161,16 +164,14 @@ def _min_max() -> dict[str, Vector]:
 
 
 def _sums() -> dict[str, Vector]:
-    table = {}
+    table: dict[str, Vector] = {}
     for kind, dtype in (("u32", U32), ("u16", U16)):
         two = f"{kind} {kind} {kind}"
         add, subtract = _saturate(np.add, dtype), _saturate(np.subtract, dtype)
         table |= {
             f"v_add_{kind}": vop(two, np.add, saturated=add),
             f"v_sub_{kind}": vop(two, np.subtract, saturated=subtract),
-            f"v_subrev_{kind}": vop(
-                two, _reversed(np.subtract), saturated=_reversed(subtract)
-            ),
+            f"v_subrev_{kind}": vop(two, _reversed(np.subtract), saturated=_reversed(subtract)),
         }
     for kind, signed in (("i32", I32), ("i16", I16)):
         two = f"{kind} {kind} {kind}"
@@ -181,7 +182,7 @@ def _sums() -> dict[str, Vector]:
     return table
 
 
-def _clamp_to(dtype: type[np.generic], compute: Compute) -> Compute:
+def _clamp_to(dtype: type[Integer], compute: Compute) -> Compute:
     limits = np.iinfo(dtype)
     return lambda *values: np.clip(
         compute(*(value.astype(I64) for value in values)), limits.min, limits.max
@@ -284,9 +285,7 @@ def _logic() -> dict[str, Vector]:
         "v_ffbh_u32": vop("u32 u32", find_last),
         "v_ffbh_i32": vop("u32 i32", find_sign_change),
         "v_ffbl_b32": vop("u32 u32", lowest_bit),
-        "v_bcnt_u32_b32": vop(
-            "u32 u32 u32", lambda a, b: np.bitwise_count(a).astype(U32) + b
-        ),
+        "v_bcnt_u32_b32": vop("u32 u32 u32", lambda a, b: np.bitwise_count(a).astype(U32) + b),
         "v_perm_b32": vop("b32 b32 b32 b32", permute_bytes),
         "v_pack_b32_f16": vop(
             "b32 b16 b16", lambda a, b: a.astype(U32) | (b.astype(U32) << U32(16))
@@ -305,9 +304,7 @@ def _differences() -> dict[str, Vector]:
         ),
         "v_sad_u16": vop("u32 u32 u32 u32", _sad_u16),
         "v_sad_u32": vop("u32 u32 u32 u32", lambda a, b, c: _difference(a, b) + c),
-        "v_msad_u8": vop(
-            "u32 u32 u32 u32", lambda a, b, c: sum_differences(a, b, masked=True) + c
-        ),
+        "v_msad_u8": vop("u32 u32 u32 u32", lambda a, b, c: sum_differences(a, b, masked=True) + c),
         "v_lerp_u8": vop("u32 u32 u32 u32", _lerp),
     }
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from kernelmill.emulator.arrays import LANES, Array
 from kernelmill.emulator.bits import lowest_bit
 from kernelmill.emulator.instructions.salu import bind_result
-from kernelmill.emulator.program import Decoded, Layout, Operation
-from kernelmill.emulator.registers import Waves
 from kernelmill.emulator.sources import bind_scalar, bind_source, vector_index
-from kernelmill.emulator.vector import Binder
+
+if TYPE_CHECKING:
+    from kernelmill.emulator.program import Decoded, Layout, Operation
+    from kernelmill.emulator.registers import Waves
+    from kernelmill.emulator.vector import Binder
 
 U32, U64 = np.uint32, np.uint64
 LAST: Final = U32(LANES - 1)

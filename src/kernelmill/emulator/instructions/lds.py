@@ -9,14 +9,15 @@ import numpy as np
 from kernelmill.emulator.access import gather, scatter
 from kernelmill.emulator.arrays import LANES, Array
 from kernelmill.emulator.instructions.vector_memory import Form, extend, merge_half
+from kernelmill.emulator.observer import Site, Touch
 from kernelmill.emulator.operands import number
-from kernelmill.emulator.program import Decoded, Layout, Operation, Reader
 from kernelmill.emulator.registers import M0, Waves
 from kernelmill.emulator.sources import bind_source, vector_index
-from kernelmill.emulator.vector import Binder
 
 if TYPE_CHECKING:
     from kernelmill.emulator.observer import Access
+    from kernelmill.emulator.program import Decoded, Layout, Operation, Reader
+    from kernelmill.emulator.vector import Binder
 
 READS: Final[dict[str, Form]] = {
     "b32": Form(width_bytes=4),
@@ -53,49 +54,48 @@ def bind_place(decoded: Decoded, layout: Layout, offset: int) -> Reader:
     return lambda w: read(w).astype(np.int64) + offset
 
 
-def usable(
-    w: Waves, site: Decoded, place: Array, width_bytes: int, access: Access
-) -> Array | None:
+def lds_site(decoded: Decoded, access: Access, width_bytes: int) -> Site:
+    """Return what observers are told of an LDS instruction."""
+    return Site(decoded=decoded, access=access, width_bytes=width_bytes)
+
+
+def usable(w: Waves, site: Site, place: Array) -> Array | None:
     """Return which active lanes are inside LDS, or ``None`` when all 64 of each wave are.
 
     Outside, hardware reads 0 and writes nothing.
     """
-    limit = w.batch.lds_bytes
-    is_inside = int(place.max()) + width_bytes <= limit
+    limit = w.batch.lds_bytes - site.width_bytes
+    is_inside = int(place.max()) <= limit
     if not w.batch.observers:
-        if w.is_full and is_inside:
-            return None
-        return w.lanes & (place + width_bytes <= limit)
+        return None if w.is_full and is_inside else w.lanes & (place <= limit)
     place = np.broadcast_to(place, (w.count, LANES))
-    lanes = w.lanes & (place + width_bytes <= limit)
+    lanes = w.lanes & (place <= limit)
     wild = w.lanes & ~lanes
     for observer in w.batch.observers:
         if lanes.any():
-            observer.on_lds(w, site, access, place, lanes, width_bytes)
+            observer.on_lds(Touch(waves=w, site=site, addresses=place, lanes=lanes))
         if wild.any():
-            observer.on_wild_lds(w, site, access, place, wild, width_bytes)
+            observer.on_wild_lds(Touch(waves=w, site=site, addresses=place, lanes=wild))
     return None if w.is_full and is_inside else lanes
 
 
-def read_lds(w: Waves, site: Decoded, place: Array, width_bytes: int) -> list[Array]:
+def read_lds(w: Waves, site: Site, place: Array) -> list[Array]:
     """Return words from LDS; 0 for lanes that are inactive or out of bounds."""
-    lanes = usable(w, site, place, width_bytes, "read")
+    lanes = usable(w, site, place)
     if lanes is None:
-        return gather(place + w.batch.lds_start(w), width_bytes)
-    found = gather(np.where(lanes, place, 0) + w.batch.lds_start(w), width_bytes)
+        return gather(place + w.batch.lds_start(w), site.width_bytes)
+    found = gather(np.where(lanes, place, 0) + w.batch.lds_start(w), site.width_bytes)
     return [np.where(lanes, word, np.uint32(0)) for word in found]
 
 
-def write_lds(
-    w: Waves, site: Decoded, place: Array, width_bytes: int, words: list[Array]
-) -> None:
+def write_lds(w: Waves, site: Site, place: Array, words: list[Array]) -> None:
     """Write words to LDS, for the active lanes that are inside it."""
-    lanes = usable(w, site, place, width_bytes, "write")
+    lanes = usable(w, site, place)
     addresses = place + w.batch.lds_start(w)
     if lanes is None:
-        scatter(addresses, width_bytes, words)
+        scatter(addresses, site.width_bytes, words)
     elif lanes.any():
-        scatter(addresses[lanes], width_bytes, [word[lanes] for word in words])
+        scatter(addresses[lanes], site.width_bytes, [word[lanes] for word in words])
 
 
 def _bind_read(form: Form) -> Binder:
@@ -103,9 +103,10 @@ def _bind_read(form: Form) -> Binder:
         index = vector_index(decoded.operands[0], layout, decoded)
         offset = number(decoded.modifiers.get("offset", "0"))
         source = bind_source(decoded.operands[1], "u32", layout, decoded)
+        site = lds_site(decoded, "read", form.width_bytes)
 
         def run(w: Waves) -> None:
-            found = read_lds(w, decoded, source(w).astype(np.int64) + offset, form.width_bytes)
+            found = read_lds(w, site, source(w).astype(np.int64) + offset)
             if form.half:
                 w.put(index, merge_half(extend(found[0], form), w.word(index), form))
             elif form.is_signed:
@@ -125,12 +126,13 @@ def _bind_write(form: Form) -> Binder:
     def bind(decoded: Decoded, layout: Layout) -> Operation:
         place = bind_place(decoded, layout, number(decoded.modifiers.get("offset", "0")))
         index = vector_index(decoded.operands[1], layout, decoded)
+        site = lds_site(decoded, "write", form.width_bytes)
 
         def run(w: Waves) -> None:
             words = [w.word(index + part) for part in range(count)]
             if form.half == "high":
                 words = [words[0] >> np.uint32(16)]
-            write_lds(w, decoded, place(w), form.width_bytes, words)
+            write_lds(w, site, place(w), words)
 
         return run
 
@@ -150,10 +152,11 @@ def _bind_read_two(words: int, stride: int) -> Binder:
         index = vector_index(decoded.operands[0], layout, decoded)
         source = bind_source(decoded.operands[1], "u32", layout, decoded)
         offsets = _offsets(decoded, width * stride)
+        site = lds_site(decoded, "read", width)
 
         def run(w: Waves) -> None:
             base = source(w).astype(np.int64)
-            found = [word for offset in offsets for word in read_lds(w, decoded, base + offset, width)]
+            found = [word for offset in offsets for word in read_lds(w, site, base + offset)]
             for part, word in enumerate(found):
                 w.put(index + part, word)
 
@@ -169,12 +172,13 @@ def _bind_write_two(words: int, stride: int) -> Binder:
         source = bind_source(decoded.operands[0], "u32", layout, decoded)
         indices = [vector_index(operand, layout, decoded) for operand in decoded.operands[1:3]]
         offsets = _offsets(decoded, width * stride)
+        site = lds_site(decoded, "write", width)
 
         def run(w: Waves) -> None:
             base = source(w).astype(np.int64)
             for offset, index in zip(offsets, indices, strict=True):
                 values = [w.word(index + part) for part in range(words)]
-                write_lds(w, decoded, base + offset, width, values)
+                write_lds(w, site, base + offset, values)
 
         return run
 
@@ -222,7 +226,8 @@ def swizzle_lanes(offset: int) -> Array:
     lane = np.arange(LANES)
     if offset & 0x8000:  # within groups of four
         order = np.array([offset >> (2 * place) & 3 for place in range(4)])
-        return lane - lane % 4 + order[lane % 4]
+        result: Array = lane - lane % 4 + order[lane % 4]
+        return result
     keep, set_, flip = offset & 31, offset >> 5 & 31, offset >> 10 & 31
     return (lane & 32) | (((lane & 31) & keep | set_) ^ flip)
 
@@ -271,14 +276,15 @@ def _bind_added_base(form: Form, *, is_read: bool) -> Binder:
     def bind(decoded: Decoded, layout: Layout) -> Operation:
         index = vector_index(decoded.operands[0], layout, decoded)
         offset = number(decoded.modifiers.get("offset", "0"))
+        site = lds_site(decoded, "read" if is_read else "write", form.width_bytes)
 
         def run(w: Waves) -> None:
             base = (w.scalar(M0) & np.uint32(0xFFFF)).astype(np.int64)[:, None]
             place = base + offset + 4 * np.arange(LANES)
             if is_read:
-                w.put(index, read_lds(w, decoded, place, form.width_bytes)[0])
+                w.put(index, read_lds(w, site, place)[0])
             else:
-                write_lds(w, decoded, place, form.width_bytes, [w.word(index)])
+                write_lds(w, site, place, [w.word(index)])
 
         return run
 

@@ -12,9 +12,8 @@ last place.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -22,10 +21,14 @@ from kernelmill.emulator.arrays import LANES, Array
 from kernelmill.emulator.errors import UnsupportedInstruction
 from kernelmill.emulator.fp8 import E4M3FNUZ, E5M2FNUZ
 from kernelmill.emulator.operands import Operand, number, numbers
-from kernelmill.emulator.program import Decoded, Layout, Operation, Reader
-from kernelmill.emulator.registers import Waves
 from kernelmill.emulator.sources import constant, vector_index
-from kernelmill.emulator.vector import Binder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kernelmill.emulator.program import Decoded, Layout, Operation, Reader
+    from kernelmill.emulator.registers import Waves
+    from kernelmill.emulator.vector import Binder
 
 _NAME = re.compile(
     r"v_(?P<op>mfma|smfmac)_(?P<result>f32|f64|i32)_(?P<m>\d+)x(?P<n>\d+)x(?P<k>\d+)"
@@ -118,9 +121,7 @@ def parse_shape(name: str) -> Shape | None:
 
 def operand_matrix(words: Array, shape: Shape, element: Element) -> Array:
     """Return registers [wave, lane, register] as numbers [wave, block, row, k]."""
-    values = element.decode(words).reshape(
-        len(words), shape.chunks, shape.blocks, shape.rows, -1
-    )
+    values = element.decode(words).reshape(len(words), shape.chunks, shape.blocks, shape.rows, -1)
     ordered = values.transpose(0, 2, 3, 1, 4)
     return np.ascontiguousarray(ordered).reshape(len(words), shape.blocks, shape.rows, -1)
 
@@ -145,12 +146,13 @@ def _read_registers(w: Waves, index: int, count: int) -> Array:
     return np.stack([w.word(index + place) for place in range(count)], axis=-1)
 
 
-def _bind_operand(
-    operand: Operand, shape: Shape, name: str, layout: Layout, decoded: Decoded, key: int
-) -> Reader:
+def _bind_operand(place: int, shape: Shape, layout: Layout, decoded: Decoded) -> Reader:
+    """Return the reader of A (``place`` 1) or B (2): numbers [wave, block, row, k]."""
+    operand = decoded.operands[place]
     index = vector_index(operand, layout, decoded)
-    element, count = ELEMENTS[name], operand.count
-    lanes = _lane_pattern(decoded) if operand is decoded.operands[2] else None
+    element, count = ELEMENTS[shape.first if place == 1 else shape.second], operand.count
+    key = decoded.fragments[place - 1] if decoded.fragments else 0
+    lanes = _lane_pattern(decoded) if place == 2 else None
 
     def read(w: Waves) -> Array:
         known = w.fragments.get(key) if key else None
@@ -204,7 +206,7 @@ def _bind_addend(operand: Operand, shape: Shape, layout: Layout, decoded: Decode
     def read(w: Waves) -> Array:
         if w.is_range:
             return w.words[index : index + count].view(dtype)
-        return w.words[index : index + count].take(w.rows, axis=1).view(dtype)
+        return w.words[index : index + count].take(w.indices, axis=1).view(dtype)
 
     return read
 
@@ -225,10 +227,8 @@ def _bind_result(index: int, shape: Shape) -> Callable[[Waves, Array], None]:
 
 
 def _multiply(first: Array, second: Array, shape: Shape) -> Array:
-    product = np.matmul(first, second.swapaxes(-1, -2))
-    if shape.result == "i32":
-        return product.astype(np.int64).astype(np.int32)
-    return product
+    product: Array = np.matmul(first, second.swapaxes(-1, -2))
+    return product.astype(np.int64).astype(np.int32) if shape.result == "i32" else product
 
 
 def bind(decoded: Decoded, layout: Layout) -> Operation:
@@ -236,10 +236,8 @@ def bind(decoded: Decoded, layout: Layout) -> Operation:
     shape = parse_shape(decoded.name)
     if shape is None or shape.is_sparse:
         raise UnsupportedInstruction(f"{decoded} is not emulated")
-    target, one, other, addend = decoded.operands
-    first_key, second_key = decoded.fragments or (0, 0)
-    first = _bind_operand(one, shape, shape.first, layout, decoded, first_key)
-    second = _bind_operand(other, shape, shape.second, layout, decoded, second_key)
+    target, _, _, addend = decoded.operands
+    first, second = (_bind_operand(place, shape, layout, decoded) for place in (1, 2))
     third = _bind_addend(addend, shape, layout, decoded)
     write = _bind_result(vector_index(target, layout, decoded), shape)
     blocks = _block_pattern(decoded, shape)
@@ -263,6 +261,7 @@ def expand_sparse(values: Array, places: Array) -> Array:
     """Return [..., k] for values [..., k / 2] of which each two of four are kept.
 
     Args:
+        values: what is kept.
         places: where in its four each value stands: 0 to 3, shaped like ``values``.
     """
     full = np.zeros((*values.shape[:-1], values.shape[-1] * 2), values.dtype)
@@ -275,7 +274,8 @@ def _sparse_places(index: Array, count: int, set_number: int, bits: int) -> Arra
     """Return the places that the index register gives: [wave, lane, ``count``]."""
     first = set_number * (8 if bits == 8 and count == 8 else 2 * count)
     shifts = np.uint32(first) + np.arange(0, 2 * count, 2, dtype=np.uint32)
-    return ((index[..., None] >> shifts) & np.uint32(3)).astype(np.int64)
+    result: Array = ((index[..., None] >> shifts) & np.uint32(3)).astype(np.int64)
+    return result
 
 
 def bind_sparse(decoded: Decoded, layout: Layout) -> Operation:
@@ -283,8 +283,8 @@ def bind_sparse(decoded: Decoded, layout: Layout) -> Operation:
     shape = parse_shape(decoded.name)
     if shape is None:
         raise UnsupportedInstruction(f"{decoded} is not emulated")
-    target, one, other, places = decoded.operands
-    second = _bind_operand(other, shape, shape.second, layout, decoded, 0)
+    target, one, _, places = decoded.operands
+    second = _bind_operand(2, shape, layout, decoded)
     first_index = vector_index(one, layout, decoded)
     places_index = vector_index(places, layout, decoded)
     third = _bind_addend(target, shape, layout, decoded)

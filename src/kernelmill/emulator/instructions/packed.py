@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from kernelmill.emulator import floats
-from kernelmill.emulator.arrays import LANES, Array
+from kernelmill.emulator.arrays import LANES, Array, Integer
 from kernelmill.emulator.instructions.convert import pack_halves
 from kernelmill.emulator.operands import Operand, numbers
-from kernelmill.emulator.program import Decoded, Layout, Operation, Reader
-from kernelmill.emulator.registers import Waves
-from kernelmill.emulator.sources import DTYPES, bind_source, vector_index
-from kernelmill.emulator.vector import Binder, Compute
+from kernelmill.emulator.sources import bind_source, vector_index
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernelmill.emulator.program import Decoded, Layout, Operation, Reader
+    from kernelmill.emulator.registers import Waves
+    from kernelmill.emulator.vector import Binder, Compute
 
 U16, U32, I16, I32, I64 = np.uint16, np.uint32, np.int16, np.int32, np.int64
 HALF: Final = U32(0xFFFF)
+INTEGERS: Final[dict[str, type[Integer]]] = {"i16": I16, "u16": U16, "i32": I32, "u32": U32}
 
 
 def _flags(decoded: Decoded, name: str, default: int, count: int) -> tuple[int, ...]:
@@ -26,7 +30,9 @@ def _flags(decoded: Decoded, name: str, default: int, count: int) -> tuple[int, 
 
 
 def _shift(function: np.ufunc) -> Compute:
-    return lambda amount, value: function(value, (amount & amount.dtype.type(15)).astype(value.dtype))
+    return lambda amount, value: function(
+        value, (amount & amount.dtype.type(15)).astype(value.dtype)
+    )
 
 
 def _clamped(kind: str, compute: Compute) -> Compute:
@@ -35,10 +41,10 @@ def _clamped(kind: str, compute: Compute) -> Compute:
         return lambda *values: np.fmin(
             np.fmax(compute(*values), values[0].dtype.type(0)), values[0].dtype.type(1)
         )
-    limits = np.iinfo(DTYPES[kind])
+    limits = np.iinfo(INTEGERS[kind])
     return lambda *values: np.clip(
         compute(*(value.astype(I64) for value in values)), limits.min, limits.max
-    ).astype(DTYPES[kind])
+    ).astype(INTEGERS[kind])
 
 
 HALVES: Final[dict[str, tuple[str, Compute]]] = {
@@ -93,10 +99,12 @@ def _bind_halves(decoded: Decoded, layout: Layout) -> Operation:
     for select, negate in (("op_sel", "neg_lo"), ("op_sel_hi", "neg_hi")):
         halves = _flags(decoded, select, int(select == "op_sel_hi"), count)
         signs = _flags(decoded, negate, 0, count)
-        groups.append([
-            _bind_half(operand, kind, layout, decoded, high=half, negate=sign)
-            for operand, half, sign in zip(sources, halves, signs, strict=True)
-        ])
+        groups.append(
+            [
+                _bind_half(operand, kind, layout, decoded, high=half, negate=sign)
+                for operand, half, sign in zip(sources, halves, signs, strict=True)
+            ]
+        )
     low, high = groups
 
     def run(w: Waves) -> None:
@@ -174,7 +182,9 @@ def _bind_mixed(part: str) -> Binder:
         halves = _flags(decoded, "op_sel", 0, 3)
         is_half = _flags(decoded, "op_sel_hi", 0, 3)
         read = [
-            bind_source(operand, "f16" if small else "f32", layout, decoded, half=half if small else 0)
+            bind_source(
+                operand, "f16" if small else "f32", layout, decoded, half=half if small else 0
+            )
             for operand, small, half in zip(sources, is_half, halves, strict=True)
         ]
         clamps = "clamp" in decoded.modifiers
@@ -212,37 +222,28 @@ def _elements(word: Array, bits: int, *, is_signed: bool) -> list[Array]:
     return found
 
 
-def _dot_integers(bits: int, signs: tuple[bool, bool], dtype: type[np.generic]) -> Compute:
+def _dot_integers(bits: int, *, is_signed: bool) -> Compute:
     def compute(a: Array, b: Array, c: Array) -> Array:
         total = c.astype(I64)
-        left = _elements(a, bits, is_signed=signs[0])
-        right = _elements(b, bits, is_signed=signs[1])
+        left = _elements(a, bits, is_signed=is_signed)
+        right = _elements(b, bits, is_signed=is_signed)
         for one, other in zip(left, right, strict=True):
             total = total + one * other
         return np.asarray(total)
 
-    del dtype
     return compute
 
 
-def _dot_halves(a: Array, b: Array, c: Array) -> Array:
-    """Return ``a.lo * b.lo + a.hi * b.hi + c`` in float32, rounded once."""
-    first, second = (np.ascontiguousarray(x).view(np.float16) for x in (a, b))
-    first, second = first.astype(np.float64), second.astype(np.float64)
-    products = first * second
-    return (products[..., 0::2] + products[..., 1::2] + c).astype(np.float32)
-
-
 DOTS: Final[dict[str, tuple[str, Compute]]] = {
-    "v_dot2_i32_i16": ("i32", _dot_integers(16, (True, True), I32)),
-    "v_dot2_u32_u16": ("u32", _dot_integers(16, (False, False), U32)),
-    "v_dot4_i32_i8": ("i32", _dot_integers(8, (True, True), I32)),
-    "v_dot4_u32_u8": ("u32", _dot_integers(8, (False, False), U32)),
-    "v_dot8_i32_i4": ("i32", _dot_integers(4, (True, True), I32)),
-    "v_dot8_u32_u4": ("u32", _dot_integers(4, (False, False), U32)),
-    "v_dot2c_i32_i16": ("i32", _dot_integers(16, (True, True), I32)),
-    "v_dot4c_i32_i8": ("i32", _dot_integers(8, (True, True), I32)),
-    "v_dot8c_i32_i4": ("i32", _dot_integers(4, (True, True), I32)),
+    "v_dot2_i32_i16": ("i32", _dot_integers(16, is_signed=True)),
+    "v_dot2_u32_u16": ("u32", _dot_integers(16, is_signed=False)),
+    "v_dot4_i32_i8": ("i32", _dot_integers(8, is_signed=True)),
+    "v_dot4_u32_u8": ("u32", _dot_integers(8, is_signed=False)),
+    "v_dot8_i32_i4": ("i32", _dot_integers(4, is_signed=True)),
+    "v_dot8_u32_u4": ("u32", _dot_integers(4, is_signed=False)),
+    "v_dot2c_i32_i16": ("i32", _dot_integers(16, is_signed=True)),
+    "v_dot4c_i32_i8": ("i32", _dot_integers(8, is_signed=True)),
+    "v_dot8c_i32_i4": ("i32", _dot_integers(4, is_signed=True)),
 }
 
 
@@ -255,7 +256,7 @@ def _bind_dot(decoded: Decoded, layout: Layout) -> Operation:
         bind_source(operand, of, layout, decoded)
         for operand, of in zip(operands, ("b32", "b32", kind), strict=True)
     ]
-    limits, clamps = np.iinfo(DTYPES[kind]), "clamp" in decoded.modifiers
+    limits, clamps = np.iinfo(INTEGERS[kind]), "clamp" in decoded.modifiers
 
     def run(w: Waves) -> None:
         total = compute(*(source(w) for source in read))
@@ -274,13 +275,19 @@ def _bind_dot_halves(decoded: Decoded, layout: Layout) -> Operation:
     lows = [
         _bind_half(operand, "f16", layout, decoded, high=half, negate=sign)
         for operand, half, sign in zip(
-            operands[:2], _flags(decoded, "op_sel", 0, 3), _flags(decoded, "neg_lo", 0, 3), strict=False
+            operands[:2],
+            _flags(decoded, "op_sel", 0, 3),
+            _flags(decoded, "neg_lo", 0, 3),
+            strict=False,
         )
     ]
     highs = [
         _bind_half(operand, "f16", layout, decoded, high=half, negate=sign)
         for operand, half, sign in zip(
-            operands[:2], _flags(decoded, "op_sel_hi", 1, 3), _flags(decoded, "neg_hi", 0, 3), strict=False
+            operands[:2],
+            _flags(decoded, "op_sel_hi", 1, 3),
+            _flags(decoded, "neg_hi", 0, 3),
+            strict=False,
         )
     ]
     addend = bind_source(operands[2], "f32", layout, decoded)
@@ -302,7 +309,10 @@ def _bind_fused_halves(decoded: Decoded, layout: Layout) -> Operation:
     target, one, other = decoded.operands
     index = vector_index(target, layout, decoded)
     read = [
-        [bind_source(operand, "f16", layout, decoded, half=half) for operand in (one, other, target)]
+        [
+            bind_source(operand, "f16", layout, decoded, half=half)
+            for operand in (one, other, target)
+        ]
         for half in (0, 1)
     ]
 

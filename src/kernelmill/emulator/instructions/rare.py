@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelmill.emulator.arrays import Array
 from kernelmill.emulator.instructions.carries import division_fixup
 from kernelmill.emulator.instructions.integers import sum_differences
-from kernelmill.emulator.program import Decoded, Layout, Operation
-from kernelmill.emulator.registers import Waves
 from kernelmill.emulator.sources import bind_source, vector_index
 from kernelmill.emulator.vector import Binder, Compute, Vector, vop
+
+if TYPE_CHECKING:
+    from kernelmill.emulator.arrays import Array
+    from kernelmill.emulator.program import Decoded, Layout, Operation
+    from kernelmill.emulator.registers import Waves
 
 U32, U64 = np.uint32, np.uint64
 TWO_OVER_PI_BITS: Final = 1201

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -23,10 +23,12 @@ from kernelmill.emulator.bits import (
     whole_quad,
 )
 from kernelmill.emulator.errors import UnsupportedInstruction
-from kernelmill.emulator.operands import Operand
-from kernelmill.emulator.program import Decoded, Layout, Operation, Reader
 from kernelmill.emulator.registers import EXEC, Waves
 from kernelmill.emulator.sources import bind_scalar
+
+if TYPE_CHECKING:
+    from kernelmill.emulator.operands import Operand
+    from kernelmill.emulator.program import Decoded, Layout, Operation, Reader
 
 Compute = Callable[..., Array]
 Pair = Callable[..., tuple[Array, Array]]
@@ -50,9 +52,7 @@ class Scalar:
 def _op(signature: str, compute: Compute | Pair, *, scc: str = "", keeps: bool = False) -> Scalar:
     result, *sources = signature.split()
     result = "" if result == "scc" else result
-    return Scalar(
-        result=result, sources=tuple(sources), compute=compute, scc=scc, keeps=keeps
-    )
+    return Scalar(result=result, sources=tuple(sources), compute=compute, scc=scc, keeps=keeps)
 
 
 def _add(a: Array, b: Array) -> tuple[Array, Array]:
@@ -109,7 +109,8 @@ def _field(width: int, *, is_signed: bool) -> Compute:
         away = (unsigned(width) - kept) & unsigned(width - 1)
         moved = (a >> offset) << away
         back = moved.view(signed) >> away.view(signed) if is_signed else moved >> away
-        return np.where(bits == 0, unsigned(0), np.asarray(back).view(unsigned))
+        result: Array = np.where(bits == 0, unsigned(0), np.asarray(back).view(unsigned))
+        return result
 
     return compute
 
@@ -119,16 +120,15 @@ def _set_bit(width: int, *, to: int) -> Compute:
 
     def compute(a: Array, old: Array) -> Array:
         bit = dtype(1) << (a.astype(dtype) & dtype(width - 1))
-        return old | bit if to else old & ~bit
+        result: Array = old | bit if to else old & ~bit
+        return result
 
     return compute
 
 
 def _test_bit(width: int, *, wanted: int) -> Compute:
     dtype = np.dtype(f"u{width // 8}").type
-    return lambda a, b: (
-        (a >> (b.astype(dtype) & dtype(width - 1))) & dtype(1)
-    ) == dtype(wanted)
+    return lambda a, b: ((a >> (b.astype(dtype) & dtype(width - 1))) & dtype(1)) == dtype(wanted)
 
 
 def _shift(function: np.ufunc, width: int) -> Compute:
@@ -139,8 +139,8 @@ def _shift(function: np.ufunc, width: int) -> Compute:
 def _pack(first: int, second: int) -> Compute:
     """Join halves (0 low, 1 high) of two words."""
     half = U32(0xFFFF)
-    return lambda a, b: ((a >> U32(16 * first)) & half) | (
-        ((b >> U32(16 * second)) & half) << U32(16)
+    return lambda a, b: (
+        ((a >> U32(16 * first)) & half) | (((b >> U32(16 * second)) & half) << U32(16))
     )
 
 
@@ -269,8 +269,7 @@ def bind_table(decoded: Decoded, layout: Layout) -> Operation:
         sources = (*sources, operands[0])
     kinds = (*semantics.sources, *([semantics.result] if semantics.keeps else []))
     read = tuple(
-        bind_scalar(operand, kind, decoded)
-        for operand, kind in zip(sources, kinds, strict=True)
+        bind_scalar(operand, kind, decoded) for operand, kind in zip(sources, kinds, strict=True)
     )
     if not semantics.result:
         return _bind_compare(semantics.compute, read)
@@ -305,9 +304,7 @@ def _bind_result_and_scc(
     return run
 
 
-def bind_result(
-    operand: Operand, kind: str, decoded: Decoded
-) -> Callable[[Waves, Array], None]:
+def bind_result(operand: Operand, kind: str, decoded: Decoded) -> Callable[[Waves, Array], None]:
     """Return what writes a scalar destination, given the value of each wave."""
     index, bits = operand.index, np.dtype(f"u{int(kind[1:]) // 8}")
     if operand.kind != "scalar":

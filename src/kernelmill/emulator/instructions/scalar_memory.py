@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from kernelmill.emulator.access import gather
-from kernelmill.emulator.arrays import Array
 from kernelmill.emulator.errors import DeviceFault
 from kernelmill.emulator.operands import number
-from kernelmill.emulator.program import Decoded, Layout, Operation
-from kernelmill.emulator.registers import Waves
 from kernelmill.emulator.sources import bind_scalar
-from kernelmill.emulator.vector import Binder
+
+if TYPE_CHECKING:
+    from kernelmill.emulator.arrays import Array
+    from kernelmill.emulator.program import Decoded, Layout, Operation
+    from kernelmill.emulator.registers import Waves
+    from kernelmill.emulator.vector import Binder
 
 WIDTHS: Final = {"dword": 1, "dwordx2": 2, "dwordx4": 4, "dwordx8": 8, "dwordx16": 16}
 WORD_BYTES: Final = 4
 WIDEST: Final = 4
 """Words that are gathered at once."""
-
 
 
 def _bind_load(words: int, *, is_buffer: bool) -> Binder:

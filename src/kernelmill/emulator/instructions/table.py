@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kernelmill.emulator.errors import UnsupportedInstruction
 from kernelmill.emulator.instructions import (
@@ -25,8 +25,10 @@ from kernelmill.emulator.instructions import (
     scalar_memory,
     vector_memory,
 )
-from kernelmill.emulator.program import Decoded, Layout, Operation
 from kernelmill.emulator.vector import Binder, Vector, bind_vector
+
+if TYPE_CHECKING:
+    from kernelmill.emulator.program import Decoded, Layout, Operation
 
 VECTORS: Final[dict[str, Vector]] = {
     **integers.TABLE,

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from kernelmill.emulator.access import gather, scatter
-from kernelmill.emulator.arrays import Array
 from kernelmill.emulator.errors import DeviceFault, UnsupportedInstruction
+from kernelmill.emulator.observer import Site
 from kernelmill.emulator.operands import Operand, number
-from kernelmill.emulator.program import Decoded, Layout, Operation, Reader
 from kernelmill.emulator.registers import M0, Waves
 from kernelmill.emulator.sources import bind_address, bind_scalar, bind_source, vector_index
-from kernelmill.emulator.vector import Binder
 
 if TYPE_CHECKING:
-    from kernelmill.emulator.observer import Access
+    from kernelmill.emulator.arrays import Array
+    from kernelmill.emulator.program import Decoded, Layout, Operation, Reader
+    from kernelmill.emulator.vector import Binder
 
 Space = Literal["global", "flat", "scratch"]
 HALF: Final = np.uint32(0xFFFF)
@@ -110,14 +110,12 @@ def _bind_scratch_address(
     return read
 
 
-def bind_checked(
-    space: Space, address: Reader, decoded: Decoded, width_bytes: int, access: Access
-) -> Reader:
+def bind_checked(space: Space, address: Reader, site: Site) -> Reader:
     """Return a reader of addresses that may be used; an empty array if no lane is active."""
     if space == "global":
 
         def read_global(w: Waves) -> Array:
-            found = w.batch.check_global(w, decoded, address(w), width_bytes, access)
+            found = w.batch.check_global(w, site, address(w))
             return np.empty(0, np.int64) if found is None else found
 
         return read_global
@@ -129,25 +127,26 @@ def bind_checked(
                 return np.empty(0, np.int64)
             addresses = np.where(w.lanes, addresses, addresses[w.lanes][0])
         if space == "scratch":
-            _check_scratch(w, decoded, addresses, width_bytes)
+            _check_scratch(w, site, addresses)
             return addresses
         host, is_global = w.batch.resolve_flat(w, addresses)
         lanes = w.lanes & is_global
         if lanes.any():
-            checked = w.batch.check_global(w, decoded, host, width_bytes, access, lanes=lanes)
+            checked = w.batch.check_global(w, site, host, lanes)
             host = host if checked is None else np.where(lanes, checked, host)
         return host
 
     return read
 
 
-def _check_scratch(w: Waves, decoded: Decoded, addresses: Array, width_bytes: int) -> None:
+def _check_scratch(w: Waves, site: Site, addresses: Array) -> None:
+    width_bytes = site.width_bytes
     place = addresses - w.batch.scratch_start(w)
     wild = w.lanes & ((place < 0) | (place + width_bytes > w.batch.private_bytes))
     if wild.any():
         first = int(place[wild][0])
         raise DeviceFault(
-            f"{decoded}: {width_bytes} bytes at {first} of scratch memory,"
+            f"{site}: {width_bytes} bytes at {first} of scratch memory,"
             f" which has {w.batch.private_bytes}"
         )
 
@@ -158,7 +157,8 @@ def _bind_load(space: Space, form: Form) -> Binder:
         scalar = rest[0] if rest else vector.__class__(kind="special", text="")
         index = vector_index(target, layout, decoded)
         address = bind_global_address(space, vector, scalar, decoded, layout)
-        checked = bind_checked(space, address, decoded, form.width_bytes, "read")
+        site = Site(decoded=decoded, access="read", width_bytes=form.width_bytes)
+        checked = bind_checked(space, address, site)
         return _load(index, checked, form)
 
     return bind
@@ -189,7 +189,8 @@ def _bind_store(space: Space, form: Form) -> Binder:
         scalar = rest[0] if rest else vector.__class__(kind="special", text="")
         index = vector_index(source, layout, decoded)
         address = bind_global_address(space, vector, scalar, decoded, layout)
-        checked = bind_checked(space, address, decoded, form.width_bytes, "write")
+        site = Site(decoded=decoded, access="write", width_bytes=form.width_bytes)
+        checked = bind_checked(space, address, site)
         return _store(index, checked, form)
 
     return bind
@@ -222,7 +223,8 @@ def _bind_load_to_lds(form: Form) -> Binder:
         if not rest:
             raise UnsupportedInstruction(f"{decoded}: no scalar operand")
         address = bind_global_address("global", vector, rest[0], decoded, layout)
-        checked = bind_checked("global", address, decoded, form.width_bytes, "read")
+        site = Site(decoded=decoded, access="read", width_bytes=form.width_bytes)
+        checked = bind_checked("global", address, site)
         offset = number(decoded.modifiers.get("offset", "0"))
 
         def run(w: Waves) -> None:
