@@ -21,6 +21,7 @@ from kernelmill.emulator.memory import Memory
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from kernelmill.emulator.arrays import Array
     from kernelmill.emulator.report import DispatchReport
 
 KERNELS: Final = Path(__file__).parent / "kernels"
@@ -82,7 +83,7 @@ class Device:
             self.memory.view(address, octets.size)[:] = octets
         return address
 
-    def get(self, address: int, count: int, dtype: str) -> NDArray[np.generic]:
+    def get(self, address: int, count: int, dtype: str) -> Array:
         """Return a copy of ``count`` values at ``address``."""
         kind = np.dtype(dtype)
         return self.memory.view(address, count * kind.itemsize).view(kind).copy()

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from tests.integration.device_code import Device, code_object
 
 from kernelmill.emulator.fp8 import E4M3FNUZ
-from tests.integration.device_code import Device, code_object
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-
 from tests.integration.emulated_gemm import (
     TOLERANCE,
     gemm_code,
@@ -49,13 +48,14 @@ def test_product_is_right_when_the_kernel_is_emulated(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )  # fmt: skip
 @given(
-    m=st.integers(1, 150), n=st.integers(1, 200), k=st.integers(1, 300),
-    layouts=st.sampled_from(LAYOUTS), seed=st.integers(0, 99),
-)  # fmt: skip
+    shape=st.tuples(st.integers(1, 150), st.integers(1, 200), st.integers(1, 300)),
+    layouts=st.sampled_from(LAYOUTS),
+    seed=st.integers(0, 99),
+)
 def test_product_is_right_and_clean_when_the_shape_is_random(
-    code: CodeObject, m: int, n: int, k: int, layouts: str, seed: int
+    code: CodeObject, shape: tuple[int, int, int], layouts: str, seed: int
 ) -> None:
-    operands = make_operands(m, n, k, seed)
+    operands = make_operands(*shape, seed)
     found, report = run_gemm(code, operands, layouts=layouts, sanitize=True)
     assert largest_error(found, operands.expected) < TOLERANCE
     assert report.findings == ()

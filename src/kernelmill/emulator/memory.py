@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 ALIGNMENT: Final = 512
 POISON_BYTE: Final = 0xFF
+GUARD_BYTES: Final = 16 * 1024
+"""Before and after owned memory: what runs over its end must not meet other memory."""
 ADDRESS_BITS: Final = 47
 """What a Linux process has. Apertures for LDS and scratch lie above."""
 REMEMBERED: Final = 1024
@@ -129,8 +131,10 @@ class Memory:
 
     def allocate(self, size_bytes: int, *, label: str = "") -> int:
         """Return the address of new memory, aligned to 512 bytes and filled with 0xFF."""
-        held = np.full(size_bytes + ALIGNMENT, POISON_BYTE, np.uint8)
-        address = -(-held.ctypes.data // ALIGNMENT) * ALIGNMENT
+        held = np.empty(size_bytes + 2 * GUARD_BYTES, np.uint8)
+        start = GUARD_BYTES - held.ctypes.data % ALIGNMENT
+        held[start : start + size_bytes] = POISON_BYTE
+        address = held.ctypes.data + start
         self.add(address, size_bytes, label=label, initialised=False)
         self._owned[address] = held
         return address

@@ -20,15 +20,16 @@ from kernelmill.emulator.instructions.atomics import (
     returns_old,
     write_old,
 )
+from kernelmill.emulator.instructions.lds_loads import write_words
 from kernelmill.emulator.instructions.vector_memory import LOADS, STORES, Form, extend, merge_half
 from kernelmill.emulator.observer import Site
 from kernelmill.emulator.operands import Operand, number
-from kernelmill.emulator.registers import M0, Waves
 from kernelmill.emulator.sources import DTYPES, bind_scalar, vector_index
 
 if TYPE_CHECKING:
     from kernelmill.emulator.observer import Access
     from kernelmill.emulator.program import Decoded, Layout, Operation
+    from kernelmill.emulator.registers import Waves
     from kernelmill.emulator.vector import Binder
 
 ADDRESS_MASK: Final = np.uint64((1 << 48) - 1)
@@ -109,19 +110,12 @@ def _read(addresses: Array, lanes: Array, form: Form) -> list[Array]:
 
 
 def _bind_load_to_lds(decoded: Decoded, layout: Layout, form: Form) -> Operation:
-    address = BufferAddress(decoded.operands[:3], _site(decoded, "read", form.width_bytes), layout)
-    offset = number(decoded.modifiers.get("offset", "0"))
+    site = _site(decoded, "read", form.width_bytes)
+    address = BufferAddress(decoded.operands[:3], site, layout)
 
     def run(w: Waves) -> None:
         addresses, lanes = address(w)
-        words = _read(addresses, lanes, form)
-        size = 4 * len(words)
-        base = (w.scalar(M0) & np.uint32(0xFFFF)).astype(np.int64)[:, None] + offset
-        place = base + size * np.arange(LANES)
-        chosen = w.lanes & (place + size <= w.batch.lds_bytes)
-        target = (place + w.batch.lds_start(w))[chosen]
-        if target.size:
-            scatter(target, size, [word[chosen] for word in words])
+        write_words(w, decoded, _read(addresses, lanes, form))
 
     return run
 

@@ -41,7 +41,8 @@ NO_EFFECT: Final = frozenset({
     "s_dcache_inv_vol", "s_dcache_wb_vol", "s_incperflevel", "s_decperflevel", "s_ttracedata",
     "s_sethalt", "s_setkill", "s_sendmsg", "s_wakeup", "s_set_valu_coexec_mode", "v_nop",
     "buffer_wbl2", "buffer_wbinvl1", "buffer_wbinvl1_vol", "v_clrexcp",
-    "s_waitcnt_depctr", "s_code_end", "s_sendmsghalt", "s_dcache_discard", "s_dcache_discard_x2",
+    "ds_nop", "s_waitcnt_depctr", "s_code_end", "s_sendmsghalt", "s_dcache_discard",
+    "s_dcache_discard_x2",
     "s_atc_probe", "s_atc_probe_buffer", "s_set_gpr_idx_off", "s_set_gpr_idx_mode",
 })  # fmt: skip
 """Instructions without a result here: order, caches, priorities, traces."""

@@ -6,7 +6,7 @@ Source of what each does: AMD's "Instinct MI300 Instruction Set Architecture", c
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -265,6 +265,8 @@ def bind_table(decoded: Decoded, layout: Layout) -> Operation:
     semantics = TABLE[decoded.name]
     operands = decoded.operands
     sources = operands[1:] if semantics.result else operands
+    if decoded.name.startswith("s_cmpk_") and decoded.name.endswith("_i32"):
+        sources = (sources[0], replace(sources[1], value=int(signed_immediate(sources[1]))))
     if semantics.keeps:
         sources = (*sources, operands[0])
     kinds = (*semantics.sources, *([semantics.result] if semantics.keeps else []))
@@ -353,10 +355,11 @@ def _bind_conditional_move(width: int) -> Callable[[Decoded, Layout], Operation]
 
     def bind(decoded: Decoded, layout: Layout) -> Operation:
         del layout
-        kind = f"b{width}"
+        kind, given = f"b{width}", decoded.operands[1]
+        if decoded.name == "s_cmovk_i32":
+            given = replace(given, value=int(signed_immediate(given)))
         source, old = (
-            bind_scalar(operand, kind, decoded)
-            for operand in (decoded.operands[1], decoded.operands[0])
+            bind_scalar(operand, kind, decoded) for operand in (given, decoded.operands[0])
         )
         write = bind_result(decoded.operands[0], kind, decoded)
         return lambda w: write(w, np.where(w.scc, source(w), old(w)))

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from kernelmill.emulator.access import gather, scatter
-from kernelmill.emulator.errors import DeviceFault, UnsupportedInstruction
+from kernelmill.emulator.errors import DeviceFault
 from kernelmill.emulator.observer import Site
 from kernelmill.emulator.operands import Operand, number
-from kernelmill.emulator.registers import M0, Waves
 from kernelmill.emulator.sources import bind_address, bind_scalar, bind_source, vector_index
 
 if TYPE_CHECKING:
     from kernelmill.emulator.arrays import Array
     from kernelmill.emulator.program import Decoded, Layout, Operation, Reader
+    from kernelmill.emulator.registers import Waves
     from kernelmill.emulator.vector import Binder
 
 Space = Literal["global", "flat", "scratch"]
@@ -215,35 +215,6 @@ def _store(index: int, address: Reader, form: Form) -> Operation:
     return run
 
 
-def _bind_load_to_lds(form: Form) -> Binder:
-    """Bind ``global_load_lds_*``: lane i's value goes to LDS at M0 + offset + 4 * i."""
-
-    def bind(decoded: Decoded, layout: Layout) -> Operation:
-        vector, *rest = decoded.operands
-        if not rest:
-            raise UnsupportedInstruction(f"{decoded}: no scalar operand")
-        address = bind_global_address("global", vector, rest[0], decoded, layout)
-        site = Site(decoded=decoded, access="read", width_bytes=form.width_bytes)
-        checked = bind_checked("global", address, site)
-        offset = number(decoded.modifiers.get("offset", "0"))
-
-        def run(w: Waves) -> None:
-            addresses = checked(w)
-            if not addresses.size:
-                return
-            words = [extend(word, form) for word in gather(addresses, form.width_bytes)]
-            base = (w.scalar(M0) & np.uint32(0xFFFF)).astype(np.int64)[:, None] + offset
-            size = 4 * len(words)
-            place = base + size * np.arange(64)
-            lanes = w.lanes & (place + size <= w.batch.lds_bytes)
-            target = (place + w.batch.lds_start(w))[lanes]
-            scatter(target, size, [word[lanes] for word in words])
-
-        return run
-
-    return bind
-
-
 def _make_binders() -> dict[str, Binder]:
     spaces: tuple[Space, ...] = ("global", "flat", "scratch")
     binders: dict[str, Binder] = {}
@@ -252,8 +223,6 @@ def _make_binders() -> dict[str, Binder]:
             binders[f"{space}_load_{name}"] = _bind_load(space, form)
         for name, form in STORES.items():
             binders[f"{space}_store_{name}"] = _bind_store(space, form)
-    for name in ("ubyte", "sbyte", "ushort", "sshort", "dword"):
-        binders[f"global_load_lds_{name}"] = _bind_load_to_lds(LOADS[name])
     return binders
 
 
