@@ -17,11 +17,14 @@ from tests.planted.values import FAULT, WRONG_RESULT, Outcome, Struct, Verdict
 
 from kernelmill.binary.code_object import CodeObject, read_code_objects
 from kernelmill.emulator.errors import DeviceFault
+from kernelmill.emulator.loading import load, load_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tests.planted.values import Array, Bug, Program, Setup
+
+    from kernelmill.emulator.report import DispatchReport
 
 ROOT: Final = Path(__file__).parents[2]
 CACHE: Final = ROOT / ".cache" / "planted"
@@ -94,17 +97,14 @@ def with_word(code: CodeObject, address: int, word: int) -> CodeObject:
 
 def launch(code: CodeObject, setup: Setup) -> Outcome:
     """Launch the only kernel of ``code``, sanitized."""
-    started = time.perf_counter()
+    started = time.process_time()
     device = Device(code)
     places = _place(device, setup)
     for name in sorted(setup.freed):
         device.memory.free(places[name])
     kinds, details = set(), []
     try:
-        report = device.launch(
-            code.kernels[0].name, *(_argument(item, places) for item in setup.arguments),
-            grid=setup.grid, block=setup.block, dynamic_lds_bytes=setup.lds_bytes, sanitize=True,
-        )  # fmt: skip
+        report = _launch(device, setup, places, sanitize=True)
     except DeviceFault as fault:
         kinds.add(FAULT)
         details.append(str(fault))
@@ -114,8 +114,33 @@ def launch(code: CodeObject, setup: Setup) -> Outcome:
         wrong = [] if setup.freed else _compare(device, setup, places)
         kinds |= {WRONG_RESULT} if wrong else set()
         details += wrong
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     return Outcome(kinds=frozenset(kinds), details=tuple(details), seconds=seconds)
+
+
+def executed_addresses(program: Program, setup: str) -> frozenset[int]:
+    """Return the addresses of the instructions that a launch of the clean program executes."""
+    code, made = compile_program(program), make_setup(program, setup)
+    device = Device(code)
+    places = _place(device, made)
+    _launch(device, made, places, sanitize=False)
+    blocks = load_kernel(load(code, device.memory), code.kernels[0])
+    return frozenset(
+        item.instruction.address for block in blocks.built if block.waves for item in block.decoded
+    )
+
+
+def _launch(
+    device: Device, setup: Setup, places: Mapping[str, int], *, sanitize: bool
+) -> DispatchReport:
+    return device.launch(
+        device.code.kernels[0].name,
+        *(_argument(item, places) for item in setup.arguments),
+        grid=setup.grid,
+        block=setup.block,
+        dynamic_lds_bytes=setup.lds_bytes,
+        sanitize=sanitize,
+    )
 
 
 def _place(device: Device, setup: Setup) -> dict[str, int]:

@@ -90,7 +90,7 @@ class Outcome:
     details: tuple[str, ...]
     """The findings, or the error's text."""
     seconds: float
-    """Of the launch."""
+    """Of one core, for the launch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
