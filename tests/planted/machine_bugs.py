@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from tests.planted.equivalents import reason
 from tests.planted.trial import compile_program, executed_addresses
 from tests.planted.values import Bug
 
@@ -40,18 +42,24 @@ def machine_bugs(program: Program) -> tuple[Bug, ...]:
     kernel = code.kernels[0]
     instructions = tuple(disassemble_kernel(code, kernel))
     reached = {name: executed_addresses(program, name) for name in program.setups}
+    total = Counter(item.mnemonic for item in instructions)
+    seen: Counter[str] = Counter()
     found: list[Bug] = []
     for place, instruction in enumerate(instructions):
+        mnemonic = instruction.mnemonic
+        seen[mnemonic] += 1
         setup = next((name for name in reached if instruction.address in reached[name]), None)
         if setup is None:
             continue
-        offset = instruction.address - kernel.code_address
+        which = f"{mnemonic} {seen[mnemonic]} of {total[mnemonic]}"
+        text_before = f" ({instruction.operands})" if mnemonic == "s_waitcnt" else ""
         for word, text, kinds in _changes(instructions, place):
             found.append(
                 Bug(
                     program=program.name, family="machine code", setup=setup, kinds=kinds,
-                    name=f"{instruction} at +{offset:#x} becomes {text}",
+                    name=f"{which}{text_before} becomes {text}",
                     word=(instruction.address, word),
+                    equivalent=reason(program.name, mnemonic, seen[mnemonic]),
                 )
             )  # fmt: skip
     return tuple(_sampled(found) if len(instructions) > SAMPLED * 5 else found)
@@ -61,7 +69,7 @@ def _sampled(bugs: Sequence[Bug]) -> Iterator[Bug]:
     """Keep every fourth of the waits for global memory, and everything else."""
     seen = 0
     for bug in bugs:
-        is_common = bug.name.startswith("s_waitcnt vmcnt(0) at")
+        is_common = "(vmcnt(0)) becomes" in bug.name
         seen += is_common
         if not is_common or seen % EVERY == 0:
             yield bug

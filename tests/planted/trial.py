@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
+import sys
 import tempfile
 import time
 from functools import cache
@@ -12,10 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from tests.integration.device_code import FLAGS, HEADERS, Device, compile_device_code, compiler
+from tests.integration.device_code import FLAGS, HEADERS, Device, compile_device_code
 from tests.planted.values import FAULT, WRONG_RESULT, Outcome, Struct, Verdict
 
 from kernelmill.binary.code_object import CodeObject, read_code_objects
+from kernelmill.builder.hip.probe import probe_hip_compilers
+from kernelmill.builder.hip.toolchain import require
 from kernelmill.emulator.errors import DeviceFault
 from kernelmill.emulator.loading import load, load_kernel
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
     from tests.planted.values import Array, Bug, Program, Setup
 
+    from kernelmill.builder.hip.toolchain import HipToolchain
     from kernelmill.emulator.report import DispatchReport
 
 ROOT: Final = Path(__file__).parents[2]
@@ -38,6 +42,20 @@ def try_bug(program: Program, bug: Bug) -> Verdict:
         code = with_word(code, *bug.word)
     setup = make_setup(program, bug.setup)
     return Verdict(bug=bug, outcome=launch(code, bug.change(setup) if bug.change else setup))
+
+
+def launch_clean(program: Program, setup: str) -> Outcome:
+    """Launch a program without a bug."""
+    return launch(compile_program(program), make_setup(program, setup))
+
+
+@cache
+def compiler() -> HipToolchain:
+    """Return zig's clang: which instructions there are to change depends on the compiler."""
+    trials = probe_hip_compilers(
+        environ={}, path_entries=(), package_folders=sys.path, opt_folder=Path(os.devnull)
+    )
+    return require(trials)
 
 
 @cache
@@ -60,7 +78,9 @@ def compile_program(program: Program, edits: tuple[tuple[str, str], ...] = ()) -
             source.write_text(text, encoding="utf-8")
             flags = (OPTIMISE, f"-I{path.parent}", *program.flags)
             finished = folder / "finished"
-            finished.write_bytes(compile_device_code(source, folder, *flags))
+            finished.write_bytes(
+                compile_device_code(source, folder, *flags, with_compiler=compiler().command)
+            )
             finished.replace(kept)
     return read_code_objects(kept.read_bytes(), where=path.name)[0]
 
@@ -81,7 +101,7 @@ def edited(text: str, edits: Sequence[tuple[str, str]], *, where: str) -> str:
 def _key(path: Path, text: str, flags: Sequence[str]) -> str:
     """Return what a compiled source is kept under: all that it depends on."""
     digest = hashlib.sha256()
-    for part in (text, *compiler(), *FLAGS, OPTIMISE, *flags):
+    for part in (text, compiler().version_text, *FLAGS, OPTIMISE, *flags):
         digest.update(part.encode() + b"\0")
     for header in (*sorted(path.parent.glob("*.h")), *sorted(HEADERS.rglob("*.h"))):
         digest.update(header.read_bytes() + b"\0")
@@ -187,8 +207,3 @@ def _numbers(values: Array) -> Array:
     if values.dtype == np.uint16:
         values = (values.astype(np.uint32) << np.uint32(16)).view(np.float32)
     return np.asarray(values.astype(np.float64))
-
-
-def environment() -> dict[str, object]:
-    """Return what a report says of the computer it was made on."""
-    return {"cores": os.cpu_count(), "load": [round(value, 2) for value in os.getloadavg()]}
