@@ -26,9 +26,10 @@ MOST: Final = {"vmcnt": 63, "expcnt": 7, "lgkmcnt": 15}
 """What waits for nothing. Source: LLVM's "User Guide for AMDGPU Backend", s_waitcnt of gfx9."""
 REACH: Final = 12
 """Instructions that may lie between a matrix instruction and the wait states after it."""
-SAMPLED: Final = 200
-"""Instructions of a kernel from which on only some of its waits for memory are planted in."""
+LONG: Final = 1000
+"""Instructions of a kernel of which only some waits for memory are changed."""
 EVERY: Final = 4
+"""Every fourth."""
 _COUNTER = re.compile(r"(vmcnt|expcnt|lgkmcnt)\((\d+)\)")
 
 HAZARDS: Final = frozenset({"mfma-hazard"})
@@ -48,31 +49,22 @@ def machine_bugs(program: Program) -> tuple[Bug, ...]:
     for place, instruction in enumerate(instructions):
         mnemonic = instruction.mnemonic
         seen[mnemonic] += 1
-        setup = next((name for name in reached if instruction.address in reached[name]), None)
-        if setup is None:
+        setups = tuple(name for name in reached if instruction.address in reached[name])
+        is_common = len(instructions) > LONG and instruction.operands == "vmcnt(0)"
+        if not setups or (is_common and seen[mnemonic] % EVERY):
             continue
         which = f"{mnemonic} {seen[mnemonic]} of {total[mnemonic]}"
         text_before = f" ({instruction.operands})" if mnemonic == "s_waitcnt" else ""
         for word, text, kinds in _changes(instructions, place):
             found.append(
                 Bug(
-                    program=program.name, family="machine code", setup=setup, kinds=kinds,
+                    program=program.name, family="machine code", setups=setups, kinds=kinds,
                     name=f"{which}{text_before} becomes {text}",
                     word=(instruction.address, word),
                     equivalent=reason(program.name, mnemonic, seen[mnemonic]),
                 )
             )  # fmt: skip
-    return tuple(_sampled(found) if len(instructions) > SAMPLED * 5 else found)
-
-
-def _sampled(bugs: Sequence[Bug]) -> Iterator[Bug]:
-    """Keep every fourth of the waits for global memory, and everything else."""
-    seen = 0
-    for bug in bugs:
-        is_common = "(vmcnt(0)) becomes" in bug.name
-        seen += is_common
-        if not is_common or seen % EVERY == 0:
-            yield bug
+    return tuple(found)
 
 
 def _changes(

@@ -40,8 +40,12 @@ def try_bug(program: Program, bug: Bug) -> Verdict:
     code = compile_program(program, bug.edits)
     if bug.word is not None:
         code = with_word(code, *bug.word)
-    setup = make_setup(program, bug.setup)
-    return Verdict(bug=bug, outcome=launch(code, bug.change(setup) if bug.change else setup))
+    for name in bug.setups or ("",):
+        setup = make_setup(program, name)
+        verdict = Verdict(bug=bug, outcome=launch(code, bug.change(setup) if bug.change else setup))
+        if verdict.is_right:
+            break
+    return verdict
 
 
 def launch_clean(program: Program, setup: str) -> Outcome:
@@ -168,8 +172,8 @@ def _place(device: Device, setup: Setup) -> dict[str, int]:
     places = {}
     for name, values in (setup.expected | dict(setup.inputs)).items():
         size = values.nbytes - setup.missing_bytes.get(name, 0)
-        places[name] = device.memory.allocate(size, label=name)
-        if name in setup.inputs and name not in setup.fresh:
+        places[name] = device.memory.allocate(max(size, 1), label=name)
+        if size and name in setup.inputs and name not in setup.fresh:
             octets = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
             device.memory.view(places[name], size)[:] = octets[:size]
     return places

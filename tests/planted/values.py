@@ -71,7 +71,8 @@ class Bug:
     kinds: frozenset[str]
     """Kinds of report that name this bug rightly; one of them has to come."""
     family: Family = "source"
-    setup: str = ""
+    setups: tuple[str, ...] = ()
+    """Launches to try, until one shows it; the program's first by default."""
     edits: tuple[tuple[str, str], ...] = ()
     """Of the source: old text, which occurs once, and new text."""
     word: tuple[int, int] | None = None
