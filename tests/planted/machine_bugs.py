@@ -26,10 +26,6 @@ MOST: Final = {"vmcnt": 63, "expcnt": 7, "lgkmcnt": 15}
 """What waits for nothing. Source: LLVM's "User Guide for AMDGPU Backend", s_waitcnt of gfx9."""
 REACH: Final = 12
 """Instructions that may lie between a matrix instruction and the wait states after it."""
-LONG: Final = 1000
-"""Instructions of a kernel of which only some waits for memory are changed."""
-EVERY: Final = 4
-"""Every fourth."""
 _COUNTER = re.compile(r"(vmcnt|expcnt|lgkmcnt)\((\d+)\)")
 
 HAZARDS: Final = frozenset({"mfma-hazard"})
@@ -50,8 +46,7 @@ def machine_bugs(program: Program) -> tuple[Bug, ...]:
         mnemonic = instruction.mnemonic
         seen[mnemonic] += 1
         setups = tuple(name for name in reached if instruction.address in reached[name])
-        is_common = len(instructions) > LONG and instruction.operands == "vmcnt(0)"
-        if not setups or (is_common and seen[mnemonic] % EVERY):
+        if not setups:
             continue
         which = f"{mnemonic} {seen[mnemonic]} of {total[mnemonic]}"
         text_before = f" ({instruction.operands})" if mnemonic == "s_waitcnt" else ""
