@@ -197,6 +197,8 @@ def client_environment(hub: RunningHub, work: Path) -> dict[str, str]:
         "HF_ENDPOINT": hub.url,
         "HF_HOME": str(work / "hf"),
         "KERNELS_CACHE": str(work / "cache"),
+        # Kept from one demo to the next: the emulated device is compiled once for a PyTorch.
+        "KERNELMILL_EMULATOR_CACHE": str(ROOT / ".cache" / "emulator"),
         "HF_HUB_DISABLE_TELEMETRY": "1",
         "HF_HUB_DISABLE_UPDATE_CHECK": "1",
     }
