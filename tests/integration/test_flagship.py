@@ -133,7 +133,7 @@ def test_flagship_passes_its_own_tests_when_emulated(published: Published) -> No
 @pytest.mark.long
 def test_flagship_is_right_in_every_shape_when_emulated(published: Published) -> None:
     trial = run_own_tests(published, "--backend", "rocm", "--emulate", KERNEL_TEST_SHAPES="all")
-    assert trial["tests"]["passed"] > 130
+    assert trial["tests"]["passed"] > 120
     assert trial["launches"]["instructions"] > 30_000_000
 
 
