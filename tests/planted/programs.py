@@ -115,6 +115,7 @@ PROGRAMS: Final = {
             setups={
                 "edges": partial(gemm, 140, 20, 136, "kx"),
                 "transposed": partial(gemm, 20, 140, 136, "xk"),
+                "aligned": partial(gemm, 32, 48, 136, "xx"),
                 "nothing to add": partial(gemm, 20, 20, 0, "kk"),
             },
         ),
