@@ -19,7 +19,9 @@ def saturated(low: int, high: int, rounding: Callable[[float], int]) -> Callable
     def convert(value: float) -> int:
         if math.isnan(value):
             return 0
-        return low if value <= low else high if value >= high else min(max(rounding(value), low), high)
+        return (
+            low if value <= low else high if value >= high else min(max(rounding(value), low), high)
+        )
 
     return convert
 
@@ -30,7 +32,11 @@ TO_INTEGER: Final = {
     "v_cvt_i32_f64": ("f8", "i4", saturated(-(2**31), 2**31 - 1, math.trunc)),
     "v_cvt_u32_f64": ("f8", "u4", saturated(0, 2**32 - 1, math.trunc)),
     "v_cvt_flr_i32_f32": ("f4", "i4", saturated(-(2**31), 2**31 - 1, math.floor)),
-    "v_cvt_rpi_i32_f32": ("f4", "i4", saturated(-(2**31), 2**31 - 1, lambda v: math.floor(v + 0.5))),
+    "v_cvt_rpi_i32_f32": (
+        "f4",
+        "i4",
+        saturated(-(2**31), 2**31 - 1, lambda v: math.floor(v + 0.5)),
+    ),
 }
 
 
@@ -93,7 +99,11 @@ def test_a_byte_becomes_a_real(byte: int) -> None:
 
 def test_minus_one_to_one_fill_an_integer_type_when_numbers_are_normalised() -> None:
     bench = Bench()
-    for value, signed, unsigned in ((1.0, 0x7FFF, 0xFFFF), (-1.0, 0x8001, 0), (0.5, 0x4000, 0x8000)):
+    for value, signed, unsigned in (
+        (1.0, 0x7FFF, 0xFFFF),
+        (-1.0, 0x8001, 0),
+        (0.5, 0x4000, 0x8000),
+    ):
         bench.put(10, np.float32(value))
         bench.run("v_cvt_pknorm_i16_f32 v4, v10, v10")
         assert bench.get(4, "u4")[0, 0] == signed * 0x10001

@@ -103,9 +103,7 @@ def test_sdwa_writes_a_part_of_the_destination(part: str, unused: str) -> None:
     bench, words = Bench(), np.random.default_rng(3).integers(0, 2**32, (2, LANES), dtype=np.uint32)
     bench.put(10, words)
     before = bench.get(3, "u4").copy().reshape(-1)
-    bench.run(
-        f"v_mov_b32_sdwa v3, v10 dst_sel:{part} dst_unused:{unused} src0_sel:DWORD"
-    )
+    bench.run(f"v_mov_b32_sdwa v3, v10 dst_sel:{part} dst_unused:{unused} src0_sel:DWORD")
     shift, mask = PARTS[part]
     expected = []
     for word, old in zip(map(int, words.flat), map(int, before), strict=True):

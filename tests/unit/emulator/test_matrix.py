@@ -144,9 +144,7 @@ def test_sparse_product_puts_two_of_four_where_the_index_says(name: str) -> None
     first = span(A_AT, registers(shape, shape.first, shape.depth // 2))
     second = span(B_AT, registers(shape, shape.second, shape.depth))
     bench.run(f"{name} {result}, {first}, {second}, v{INDEX_AT}")
-    np.testing.assert_array_equal(
-        read_result(bench, shape), np.einsum("wbik,wbjk->wbij", full, b)
-    )
+    np.testing.assert_array_equal(read_result(bench, shape), np.einsum("wbik,wbjk->wbij", full, b))
 
 
 def test_a_block_of_a_serves_several_products_when_it_is_broadcast() -> None:

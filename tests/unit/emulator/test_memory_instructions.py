@@ -128,7 +128,9 @@ def test_inactive_lanes_touch_nothing_when_their_addresses_are_wild(bench: Bench
 def test_a_wild_access_stops_with_its_place(bench: Bench) -> None:
     address, _ = fill(bench)
     bench.put(10, np.uint64(address + SIZE - 2))
-    with pytest.raises(DeviceFault, match="read of 4 bytes at 0x[0-9a-f]+ is outside every") as caught:
+    with pytest.raises(
+        DeviceFault, match="read of 4 bytes at 0x[0-9a-f]+ is outside every"
+    ) as caught:
         bench.run("global_load_dword v20, v[10:11], off")
     assert "workgroup 0, work-item 0" in str(caught.value)
     bench.memory.free(address)
@@ -187,7 +189,10 @@ def test_lds_pairs_have_two_offsets(bench: Bench, suffix: str, scale: int, words
     ("u8", 1, False), ("i8", 1, True), ("u16", 2, False), ("i16", 2, True),
 ])  # fmt: skip
 def test_lds_narrow_reads_are_extended(
-    bench: Bench, name: str, width: int, is_signed: bool  # noqa: FBT001
+    bench: Bench,
+    name: str,
+    width: int,
+    is_signed: bool,  # noqa: FBT001
 ) -> None:
     bench.put(10, (np.arange(LANES) * 4).astype(np.uint32))
     bench.run(f"ds_write_b{8 * width} v10, v20")
@@ -239,7 +244,9 @@ def test_atomics_act_one_after_another_when_lanes_meet(
     words = width // 4
     values = bench.get(20, f"u{width}").copy()
     memory = {slot: int(view[slot * width :][:width].view(f"u{width}")[0]) for slot in range(5)}
-    bench.run(f"global_atomic_{name}{suffix} {span(30, words)}, v[10:11], {span(20, words)}, off sc0")
+    bench.run(
+        f"global_atomic_{name}{suffix} {span(30, words)}, v[10:11], {span(20, words)}, off sc0"
+    )
     old = bench.get(30, f"u{width}").reshape(-1)
     for place, (slot, value) in enumerate(zip(slots.flat, values.flat, strict=True)):
         assert old[place] == memory[int(slot)]

@@ -209,7 +209,9 @@ def test_float32_units_know_no_denormal_numbers_when_they_approximate() -> None:
 def least(a: float, b: float) -> float:
     if math.isnan(a):
         return b
-    return a if math.isnan(b) or (a, -math.copysign(1, a)) < (b, -math.copysign(1, b)) and a < b else b
+    return (
+        a if math.isnan(b) or (a, -math.copysign(1, a)) < (b, -math.copysign(1, b)) and a < b else b
+    )
 
 
 @pytest.mark.parametrize("width", [16, 32, 64])
@@ -262,9 +264,7 @@ def test_modifiers_change_sources_and_result(
     put(bench, 11, b)
     bench.put_scalar(20, 0x4020_0000)
     bench.run(text)
-    wanted = [
-        np.float32(expected(float(x), float(y))) for x, y in zip(a.flat, b.flat, strict=True)
-    ]
+    wanted = [np.float32(expected(float(x), float(y))) for x, y in zip(a.flat, b.flat, strict=True)]
     np.testing.assert_array_max_ulp(get(bench, 4, 32).reshape(-1), np.array(wanted), maxulp=1)
 
 

@@ -14,7 +14,9 @@ M32: Final = 2**32 - 1
 SPECIAL: Final = (0, 1, 2, 31, 32, 33, 0x7FFF_FFFF, 0x8000_0000, M32, 0xFF00_FF00, 0x0001_8000)
 
 
-def noise(count: int, dtype: str = "u4") -> list[np.ndarray[tuple[int, ...], np.dtype[np.unsignedinteger]]]:
+def noise(
+    count: int, dtype: str = "u4"
+) -> list[np.ndarray[tuple[int, ...], np.dtype[np.unsignedinteger]]]:
     """Return operands for 128 lanes: extreme values in the first, random ones in the rest."""
     random = np.random.default_rng(7)
     width = np.dtype(dtype).itemsize * 8
@@ -196,7 +198,8 @@ def test_pairs_of_registers_hold_64_bits(name: str) -> None:
         texts.append(f"v[{index}:{index + 1}]" if size == "8" else f"v{index}")
     bench.run(f"{name} v[4:5], " + ", ".join(texts))
     expected = [
-        compute(*map(int, values)) % 2**64 for values in zip(*(x.flat for x in operands), strict=True)
+        compute(*map(int, values)) % 2**64
+        for values in zip(*(x.flat for x in operands), strict=True)
     ]
     np.testing.assert_array_equal(bench.get(4, "u8").reshape(-1), np.array(expected, np.uint64))
 
@@ -255,7 +258,11 @@ PACKED: Final[dict[str, Callable[[int, int], int]]] = {
 @pytest.mark.parametrize("name", PACKED)
 @pytest.mark.parametrize(
     ("modifiers", "halves"),
-    [("", (0, 0, 1, 1)), (" op_sel:[1,0] op_sel_hi:[0,1]", (1, 0, 0, 1)), (" op_sel_hi:[0,0]", (0, 0, 0, 0))],
+    [
+        ("", (0, 0, 1, 1)),
+        (" op_sel:[1,0] op_sel_hi:[0,1]", (1, 0, 0, 1)),
+        (" op_sel_hi:[0,0]", (0, 0, 0, 0)),
+    ],
 )
 def test_both_halves_are_computed_when_an_instruction_is_packed(
     name: str, modifiers: str, halves: tuple[int, int, int, int]
