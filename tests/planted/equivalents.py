@@ -38,7 +38,7 @@ EQUIVALENTS: Final = (
     ),
     equivalent(
         "reduction", "s_barrier", *range(3, 10), *range(13, 20),
-        reason="from the level of 64 on only wave 0 reads and writes: each wave keeps its own order",
+        reason="from the level of 64 on only wave 0 reads and writes, and a wave keeps its order",
     ),
     equivalent(
         "reduction", "s_barrier", 10, 20,

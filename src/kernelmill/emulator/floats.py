@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import copysign, inf
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -13,6 +15,9 @@ TAIL: Final = np.uint64((1 << 29) - 1)
 """Bits of a float64 mantissa that float32 lacks."""
 TIE: Final = np.uint64(1 << 28)
 SPLITTER: Final = np.float64((1 << 27) + 1)
+SMALL: Final = 2.0**-900
+LARGE: Final = 2.0**990
+"""Products beyond these need more exponents than float64 has, to be split."""
 
 
 def fma32(a: Array, b: Array, c: Array) -> Array:
@@ -44,7 +49,7 @@ def fma16(a: Array, b: Array, c: Array) -> Array:
 
 
 def fma64(a: Array, b: Array, c: Array) -> Array:
-    """Return ``a * b + c`` in float64, rounded once where no intermediate value overflows.
+    """Return ``a * b + c`` in float64, rounded once.
 
     Source: Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums" (2008).
     """
@@ -55,8 +60,31 @@ def fma64(a: Array, b: Array, c: Array) -> Array:
     rest = np.asarray(top_error + middle_error)
     exact = top + _to_odd(top_error, middle_error, rest)
     plain = high + c
-    # Splitting overflows for the largest numbers, and makes NaN of infinities.
-    return np.where(np.isfinite(exact), exact, plain)
+    # Infinities make NaN of the errors, and exact cancellation leaves the sign to the plain sum.
+    result = np.where(np.isfinite(exact) & (exact != 0), exact, plain)
+    size = np.abs(high)
+    is_hard = (size < SMALL) & (a != 0) & (b != 0) | (size > LARGE) & np.isfinite(a) & np.isfinite(
+        b
+    )
+    is_hard &= np.isfinite(c)
+    if np.any(is_hard):
+        _fix_hard(result, np.broadcast_to(is_hard, result.shape), (a, b, c))
+    return result
+
+
+def _fix_hard(result: Array, is_hard: Array, operands: tuple[Array, ...]) -> None:
+    """Compute anew, with fractions, where errors of float64 underflow or overflow."""
+    whole = [np.broadcast_to(operand, result.shape) for operand in operands]
+    for place in zip(*np.nonzero(is_hard), strict=True):
+        a, b, c = (Fraction(float(operand[place])) for operand in whole)
+        total = a * b + c
+        try:
+            found = float(total)
+        except OverflowError:
+            found = inf if total > 0 else -inf
+        if total:
+            # A result that rounds to 0 keeps its sign.
+            result[place] = copysign(found, 1 if total > 0 else -1)
 
 
 def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:

@@ -131,7 +131,10 @@ def test_a_pair_is_shifted_when_the_amount_is_a_word(name: str) -> None:
             bench.put_scalar(4, a, words=2)
             bench.put_scalar(6, b)
             bench.run(f"{name} s[8:9], s[4:5], s6")
-            assert bench.get_scalar(8, words=2) == PAIR_AND_WORD[name](a, b) % PAIR, (hex(a), hex(b))
+            assert bench.get_scalar(8, words=2) == PAIR_AND_WORD[name](a, b) % PAIR, (
+                hex(a),
+                hex(b),
+            )
 
 
 ONE: dict[str, tuple[int, int, Callable[[int], int]]] = {
