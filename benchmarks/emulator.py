@@ -14,10 +14,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from tests.integration.emulated_gemm import (  # noqa: E402 - a script has no package
     TOLERANCE,
@@ -28,7 +28,8 @@ from tests.integration.emulated_gemm import (  # noqa: E402 - a script has no pa
     run_gemm,
 )
 
-from kernelmill.binary.code_object import CodeObject  # noqa: E402 - as above
+if TYPE_CHECKING:
+    from kernelmill.binary.code_object import CodeObject
 
 SMALL: Final = (256, 256, 256)
 LARGE: Final = (1024, 1536, 7168)
@@ -108,7 +109,9 @@ def main() -> int:
             "runs": results,
         }  # fmt: skip
         args.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    is_slow = any(results[name]["least_s"] > limit for name, limit in LIMITS.items() if name in results)
+    is_slow = any(
+        results[name]["least_s"] > limit for name, limit in LIMITS.items() if name in results
+    )
     return int(is_slow or ratio > MOST_RATIO)
 
 

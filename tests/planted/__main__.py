@@ -20,15 +20,19 @@ def main() -> int:
     """Run the campaign; the status is 1 when a bug was not reported as it should be."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--program", choices=PROGRAMS, action="append", help="only this one")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/sanitizer.md")
+    parser.add_argument(
+        "--write", action="store_true", help="put the tables into docs/sanitizer.md"
+    )
     args = parser.parse_args()
     bugs = [bug for bug in all_bugs() if bug.program in (args.program or PROGRAMS)]
     verdicts, clean = run_campaign(bugs), run_clean()
     tables = to_text(verdicts, clean)
-    print(tables)
+    sys.stdout.write(f"{tables}\n")
     for item in unexplained(verdicts):
-        print(f"{item.bug.program}: {item.bug.name}: want {sorted(item.bug.kinds)}", file=sys.stderr)
-        print(f"  {sorted(item.outcome.kinds)} {item.outcome.details[:3]}", file=sys.stderr)
+        sys.stderr.write(
+            f"{item.bug.program}: {item.bug.name}: want {sorted(item.bug.kinds)}, got"
+            f" {sorted(item.outcome.kinds)} {item.outcome.details[:3]}\n"
+        )
     if not args.program:
         REPORT.parent.mkdir(exist_ok=True)
         report = json.dumps(to_json(verdicts, clean), indent=2)

@@ -28,8 +28,17 @@ def equivalent(program: str, mnemonic: str, *numbers: int, reason: str) -> Equiv
 
 EQUIVALENTS: Final = (
     equivalent(
+        "gemm", "s_waitcnt", 18, 33, 48, 63, 73, 88, 103, 118, 135,
+        reason="each byte of a chunk was waited for in the branch that loads it; a chunk that came"
+        " whole and is still in flight there is used later, behind another wait",
+    ),
+    equivalent(
+        "gemm", "s_waitcnt", 137,
+        reason="after the last step, which fetches nothing, no load is in flight",
+    ),
+    equivalent(
         "reduction", "s_barrier", *range(3, 10), *range(13, 20),
-        reason="from the level of 64 on only wave 0 reads and writes: each wave keeps its own order",
+        reason="from the level of 64 on only wave 0 reads and writes, and a wave keeps its order",
     ),
     equivalent(
         "reduction", "s_barrier", 10, 20,

@@ -45,9 +45,14 @@ BARRIERS: Final = (
 MASKS: Final = (
     bug("rows past M are written", STORE_MASK, "if (n < p.N) p.out", "out-of-bounds"),
     bug("columns past N are written", STORE_MASK, "if (m < p.M) p.out", "global-race"),
-    bug("one row too many is written", STORE_MASK, "if (m <= p.M && n < p.N) p.out", "out-of-bounds"),
     bug(
-        "one column too many is written", STORE_MASK, "if (m < p.M && n <= p.N) p.out", "global-race"
+        "one row too many is written", STORE_MASK, "if (m <= p.M && n < p.N) p.out", "out-of-bounds"
+    ),
+    bug(
+        "one column too many is written",
+        STORE_MASK,
+        "if (m < p.M && n <= p.N) p.out",
+        "global-race",
     ),
     bug(
         "k past K is fetched, along k",
@@ -263,7 +268,7 @@ INDICES: Final = (
         "<< (8 * (3 - c));\n    *reinterpret_cast",
         WRONG_RESULT,
     ),
-    # Registers that hold nothing yet, or what is left of an earlier value: that only shows in the result.
+    # Registers may hold what is left of an earlier value: that shows in the result only.
     bug("sums begin with anything", "Sums sums = {};", "Sums sums;", *STALE),
     bug("a step's sums begin with anything", "Sums raw = {};", "Sums raw;", *STALE),
 )

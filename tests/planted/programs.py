@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from tests.integration.emulated_gemm import FNUZ, TILE, TOLERANCE, make_operands
 from tests.planted.values import Program, Setup, Struct
+
+if TYPE_CHECKING:
+    from tests.planted.values import Array
 
 FOLDER: Final = "tests/planted/kernels"
 
@@ -15,7 +18,8 @@ FOLDER: Final = "tests/planted/kernels"
 def gemm(m: int, n: int, k: int, layouts: str) -> Setup:
     """Return a product of the flagship; its strides leave no gaps."""
     operands = make_operands(m, n, k)
-    inputs, fields = {}, [m, n, k, FNUZ]
+    inputs: dict[str, Array] = {}
+    fields: list[str | int] = [m, n, k, FNUZ]
     for name, codes, layout in (("a", operands.a, layouts[0]), ("b", operands.b, layouts[1])):
         inputs[name] = codes.T if layout == "k" else codes
         fields += [name, *((1, k) if layout == "k" else (codes.shape[1], 1))]
@@ -115,6 +119,7 @@ PROGRAMS: Final = {
             setups={
                 "edges": partial(gemm, 140, 20, 136, "kx"),
                 "transposed": partial(gemm, 20, 140, 136, "xk"),
+                "aligned": partial(gemm, 32, 48, 136, "xx"),
                 "nothing to add": partial(gemm, 20, 20, 0, "kk"),
             },
         ),

@@ -90,13 +90,16 @@ def to_json(
 
 def to_text(verdicts: Sequence[Verdict], clean: Mapping[str, Sequence[Outcome]]) -> str:
     """Return the tables in Markdown."""
-    return "\n".join([*_by_program(verdicts, clean), "", *_by_kind(verdicts), "", *_survivors(verdicts)])
+    return "\n".join(
+        [*_by_program(verdicts, clean), "", *_by_kind(verdicts), "", *_survivors(verdicts)]
+    )
 
 
 def _by_program(
     verdicts: Sequence[Verdict], clean: Mapping[str, Sequence[Outcome]]
 ) -> Iterator[str]:
-    yield "| kernel | planted: source, host, machine code | equivalent | found | right kind | as it is |"
+    planted = "planted: source, host, machine code"
+    yield f"| kernel | {planted} | equivalent | found | right kind | as it is |"
     yield "|---|---|---|---|---|---|"
     for name in PROGRAMS:
         mine = [item for item in verdicts if item.bug.program == name]

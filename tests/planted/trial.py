@@ -170,7 +170,7 @@ def _launch(
 def _place(device: Device, setup: Setup) -> dict[str, int]:
     """Allocate and fill the buffers; return their addresses."""
     places = {}
-    for name, values in (setup.expected | dict(setup.inputs)).items():
+    for name, values in {**setup.expected, **setup.inputs}.items():
         size = values.nbytes - setup.missing_bytes.get(name, 0)
         places[name] = device.memory.allocate(max(size, 1), label=name)
         if size and name in setup.inputs and name not in setup.fresh:
@@ -203,7 +203,7 @@ def _differs(found: Array, expected: Array, tolerance: float) -> Array:
     if not tolerance:
         return np.asarray(found != expected)
     limit = tolerance * float(np.abs(_numbers(expected)).max())
-    return ~(np.abs(_numbers(found) - _numbers(expected)) <= limit)
+    return np.asarray(~(np.abs(_numbers(found) - _numbers(expected)) <= limit))
 
 
 def _numbers(values: Array) -> Array:

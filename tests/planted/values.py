@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Family = Literal["source", "host", "machine code"]
