@@ -13,6 +13,7 @@ import os
 import platform
 import sys
 import tempfile
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
@@ -33,7 +34,27 @@ if TYPE_CHECKING:
 SHAPES = ((256, 256, 256), (1024, 1536, 1024))
 
 
-def measure(code: CodeObject, shape: tuple[int, int, int], repeat: int) -> dict[str, object]:
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One shape."""
+
+    shape: tuple[int, int, int]
+    largest_error: float
+    instructions: int
+    emulator_seconds: float
+    sanitized_seconds: float
+
+    def __str__(self) -> str:
+        factor = self.sanitized_seconds / self.emulator_seconds
+        rate = self.instructions / self.emulator_seconds / 1e6
+        return (
+            f"{' x '.join(map(str, self.shape))}: {self.emulator_seconds:.2f} s,"
+            f" {self.sanitized_seconds:.2f} s sanitized ({factor:.1f} x),"
+            f" {rate:.2f} M instructions of a wave per second"
+        )
+
+
+def measure(code: CodeObject, shape: tuple[int, int, int], repeat: int) -> Row:
     """Return median seconds, plain and sanitized, and instructions per second."""
     operands = make_operands(*shape)
     found, report = run_gemm(code, operands)
@@ -43,16 +64,13 @@ def measure(code: CodeObject, shape: tuple[int, int, int], repeat: int) -> dict[
     plain = [report.seconds, *(run_gemm(code, operands)[1].seconds for _ in range(repeat - 1))]
     checked = [run_gemm(code, operands, sanitize=True)[1] for _ in range(max(repeat // 2, 1))]
     assert all(item.findings == () for item in checked)
-    seconds, sanitized = median(plain), median(item.seconds for item in checked)
-    return {
-        "shape": list(shape),
-        "largest_error": error,
-        "instructions": report.instructions,
-        "emulator_seconds": seconds,
-        "sanitized_seconds": sanitized,
-        "sanitizer_factor": sanitized / seconds,
-        "instructions_per_second": report.instructions / seconds,
-    }
+    return Row(
+        shape=shape,
+        largest_error=error,
+        instructions=report.instructions,
+        emulator_seconds=median(plain),
+        sanitized_seconds=median(item.seconds for item in checked),
+    )
 
 
 def main() -> int:
@@ -61,20 +79,14 @@ def main() -> int:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    shapes = [tuple(shape) for shape in args.shape or SHAPES]
+    shapes = [(m, n, k) for m, n, k in args.shape or SHAPES]
     with tempfile.TemporaryDirectory() as folder:
         code = gemm_code(Path(folder))
         rows = [measure(code, shape, args.repeat) for shape in shapes]
-    for row in rows:
-        m, n, k = row["shape"]
-        print(
-            f"{m} x {n} x {k}: {row['emulator_seconds']:.2f} s, {row['sanitized_seconds']:.2f} s"
-            f" sanitized ({row['sanitizer_factor']:.1f} x),"
-            f" {row['instructions_per_second'] / 1e6:.2f} M instructions of a wave per second"
-        )
+    print(*rows, sep="\n")
     if args.json:
         host = {"machine": platform.machine(), "cpus": os.cpu_count()}
-        result = {"version": 1, "source": "emulated", "host": host, "rows": rows}
+        result = {"version": 1, "source": "emulated", "host": host, "rows": list(map(asdict, rows))}
         temporary = args.json.with_name(f"{args.json.name}.tmp")
         temporary.write_text(json.dumps(result, indent=2, sort_keys=True) + "\n", "utf-8")
         temporary.replace(args.json)

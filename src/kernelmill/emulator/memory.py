@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from bisect import bisect_right
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +19,8 @@ ALIGNMENT: Final = 512
 POISON_BYTE: Final = 0xFF
 GUARD_BYTES: Final = 16 * 1024
 """Before and after owned memory: what runs over its end must not meet other memory."""
+QUARANTINE_BYTES: Final = 64 << 20
+"""Of freed owned memory, that is kept from being used again."""
 ADDRESS_BITS: Final = 47
 """What a Linux process has. Apertures for LDS and scratch lie above."""
 REMEMBERED: Final = 1024
@@ -81,6 +84,8 @@ class Memory:
         self._starts: list[int] = []
         self._live: list[Allocation] = []
         self._owned: dict[int, Array] = {}
+        self._quarantine: deque[Array] = deque()
+        self._quarantined = 0
         self._freed: list[Allocation] = []
         self._written: dict[int, Array] = {}
         """Start of an allocation -> 1 for each byte that was written; only where that is known."""
@@ -146,7 +151,13 @@ class Memory:
             LaunchError: there is none at ``address``.
         """
         self.remove(address)
-        self._owned.pop(address, None)
+        held = self._owned.pop(address, None)
+        if held is not None:
+            self._quarantine.append(held)
+            self._quarantined += held.nbytes
+        # NOTE: returned at once, it would become the next allocation, and hide a use after free.
+        while self._quarantined > QUARANTINE_BYTES:
+            self._quarantined -= self._quarantine.popleft().nbytes
 
     def find(self, address: int) -> Allocation | None:
         """Return the live allocation that holds ``address``."""

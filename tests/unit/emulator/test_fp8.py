@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from tests.unit.emulator.bench import LANES, Bench
 
 from kernelmill.emulator.fp8 import E4M3FNUZ, E5M2FNUZ, Fp8
-from tests.unit.emulator.bench import LANES, Bench
 
 
 def value_of(code: int, exponent_bits: int, mantissa_bits: int, bias: int) -> float:
