@@ -16,7 +16,7 @@ export KERNELMILL_REQUIRE_ALL := $(REQUIRE_ALL)
 help:
 	@echo "make demo             build, publish, load and check the flagship GEMM, end to end"
 	@echo "make test             set up and run lint, types and every test but the long ones"
-	@echo "make unit             the unit and property tests (20 s)"
+	@echo "make unit             the unit tests (20 s)"
 	@echo "make test-long        the long tests"
 	@echo "make lint types       ruff, import rules; mypy"
 	@echo "make gen              regenerate the generated documents"
@@ -31,7 +31,7 @@ setup: .venv/ready
 	@echo "setting up .venv (PyTorch and the toolchain wheels, about 0.5 GB on the first run)"
 	@$(PYTHON) -m venv .venv
 	@$(PY) $(PIP) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) "$(TORCH)"
-	@$(PY) $(PIP) --editable ".[builder,hub,dev]"
+	@$(PY) $(PIP) --editable ".[builder,emulator,hub,dev]"
 	@touch $@
 
 # The client that others run: Hugging Face's own package, apart from ours. Tests load with it.
@@ -48,7 +48,7 @@ test: .venv/ready .venv-peer/ready lint types
 	$(PY) -m pytest -m "not long" $(PYTEST_ARGS)
 
 unit: .venv/ready
-	$(PY) -m pytest tests/unit tests/property $(PYTEST_ARGS)
+	$(PY) -m pytest tests/unit $(PYTEST_ARGS)
 
 test-long: .venv/ready .venv-peer/ready
 	$(PY) -m pytest -m long $(PYTEST_ARGS)
@@ -60,6 +60,9 @@ lint: .venv/ready
 
 types: .venv/ready
 	$(PY) -m mypy
+
+gen: .venv/ready
+	$(PY) docs/generate_manifest.py
 
 bench: .venv/ready
 	$(PY) -m benchmarks

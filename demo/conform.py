@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SCALE_BLOCK: Final = 128
 TILE: Final = 64
+TIME_LIMIT_S: Final = 0.2
 # Rounding once to bfloat16 is off by at most half a unit in the last of 8 bits, 2^-9 of the value.
 # What float32 sums add to it is far smaller, also where large terms cancel inside a tile.
 OVERALL_LIMIT: Final = 2.0e-3
@@ -53,25 +54,31 @@ def relative_error(out: torch.Tensor, want: torch.Tensor) -> float:
     return error if error == error else float("inf")  # noqa: PLR0124 - NaN is not equal to itself
 
 
-def median_ms(run: Callable[[], object], *, repeats: int) -> float:
-    """Return the median wall time of ``run`` in milliseconds, after one run to warm up."""
-    times = []
-    for _ in range(repeats + 1):
+def median_ms(run: Callable[[], object]) -> float:
+    """Return the median wall time of ``run`` in milliseconds, after one run to warm up.
+
+    Runs three times, and up to nine as long as they take less than TIME_LIMIT_S together.
+    """
+    run()
+    times: list[float] = []
+    while len(times) < 3 or (len(times) < 9 and sum(times) < TIME_LIMIT_S * 1e3):
         start = time.perf_counter()
         run()
         times.append((time.perf_counter() - start) * 1e3)
-    return statistics.median(times[1:])
+    return statistics.median(times)
+
+
+def random_operands(shape: Shape) -> tuple[torch.Tensor, ...]:
+    """Return ``a``, ``b``, ``a_scale`` and ``b_scale``, all float32."""
+    generator = torch.Generator().manual_seed(shape.m * 31 + shape.n * 17 + shape.k)
+    k_blocks, n_blocks = -(-shape.k // SCALE_BLOCK), -(-shape.n // SCALE_BLOCK)
+    sizes = ((shape.k, shape.m), (shape.k, shape.n), (k_blocks, shape.m), (k_blocks, n_blocks))
+    return tuple(torch.randn(size, generator=generator) for size in sizes)
 
 
 def judge_shape(gemm: Callable[..., torch.Tensor], shape: Shape) -> dict[str, Any]:
     """Run one shape in both layouts and formats; return errors, times and the verdict."""
-    generator = torch.Generator().manual_seed(shape.m * 31 + shape.n * 17 + shape.k)
-    k_blocks, n_blocks = -(-shape.k // SCALE_BLOCK), -(-shape.n // SCALE_BLOCK)
-    a32 = torch.randn(shape.k, shape.m, generator=generator)
-    b32 = torch.randn(shape.k, shape.n, generator=generator)
-    a_scale = torch.randn(k_blocks, shape.m, generator=generator)
-    b_scale = torch.randn(k_blocks, n_blocks, generator=generator)
-    repeats = 3 if shape.flops > 5e9 else 9
+    a32, b32, a_scale, b_scale = random_operands(shape)
     row: dict[str, Any] = {"shape": str(shape), "flops": shape.flops, "error": 0.0, "tile": 0.0}
     row["repeats_bitwise"] = True
     times: dict[str, list[float]] = {layout: [] for layout in LAYOUTS}
@@ -88,10 +95,9 @@ def judge_shape(gemm: Callable[..., torch.Tensor], shape: Shape) -> dict[str, An
             row["repeats_bitwise"] &= torch.equal(out, again)
             row["error"] = max(row["error"], relative_error(out, want))
             row["tile"] = max(row["tile"], worst_tile(out, want))
-            call = _bind(gemm, a, b, a_scale, b_scale, again)
-            times[layout].append(median_ms(call, repeats=repeats))
-            peer = _bind(_peer, a, b, a_scale, b_scale)
-            peer_times[layout].append(median_ms(peer, repeats=repeats))
+            times[layout].append(median_ms(_bind(gemm, a, b, a_scale, b_scale, again)))
+            if name == FORMATS[0]:  # the peer's time does not depend on the format
+                peer_times[layout].append(median_ms(_bind(_peer, a, b, a_scale, b_scale)))
     row["ms"] = {layout: statistics.mean(values) for layout, values in times.items()}
     row["peer_ms"] = {layout: statistics.mean(values) for layout, values in peer_times.items()}
     row["ok"] = bool(
@@ -116,9 +122,12 @@ def main() -> int:
     """Judge every shape; exit 1 when any is wrong."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        module = get_kernel(sys.argv[1])
+        # By name, because pip may have brought a PyTorch for a GPU that this machine lacks.
+        module = get_kernel(sys.argv[1], backend="cpu")
+    is_for_gpu = bool(torch.version.cuda or torch.version.hip)
     loaded = {"module": module.__name__, "file": str(module.__file__)}
-    print(json.dumps({"loaded": loaded, "warnings": [str(w.message) for w in caught]}), flush=True)
+    start = {"loaded": loaded, "torch_is_for_gpu": is_for_gpu}
+    print(json.dumps(start | {"warnings": [str(w.message) for w in caught]}), flush=True)
     ok = True
     for shape in SHAPES:
         row = judge_shape(module.gemm, shape)

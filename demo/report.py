@@ -17,12 +17,12 @@ def shape_table() -> Table:
     table = Table(title="gemm on the CPU, loaded by name", title_justify="left")
     table.add_column("M x N x K")
     table.add_column("error", justify="right")
-    table.add_column("worst tile", justify="right")
+    table.add_column("worst\ntile", justify="right")
     for layout in LAYOUTS:
-        table.add_column(f"ms, {layout}", justify="right")
+        table.add_column(f"ms, {layout.replace(' ', chr(10))}", justify="right")
     table.add_column("GFLOP/s", justify="right")
-    table.add_column("dequantise + matmul, ms", justify="right")
-    table.add_column("times faster", justify="right")
+    table.add_column("dequantise\n+ matmul, ms", justify="right")
+    table.add_column("times\nfaster", justify="right")
     table.add_column("")
     return table
 
@@ -47,9 +47,28 @@ def add_shape(table: Table, row: Mapping[str, Any]) -> None:
     )
 
 
+def emulated_table(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """Return the table of what ``demo.emulated`` found."""
+    title = "gemm on gfx942: emulated, sanitized"
+    table = Table(title=title, title_justify="left")
+    table.add_column("M x N x K")
+    for name in ("error", "worst tile", "emulator's s"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    for row in rows:
+        table.add_row(
+            row["shape"],
+            f"{row['error']:.2e}",
+            f"{row['tile']:.2e}",
+            f"{row['emulator_s']:.1f}",
+            "ok" if row["ok"] else "WRONG",
+        )
+    return table
+
+
 def device_table(kernels: Iterable[Mapping[str, Any]], *, arch: str) -> Table:
     """Return the table of what a code object for ``arch`` holds."""
-    table = Table(title=f"gemm for {arch}: compiled, not yet executed", title_justify="left")
+    table = Table(title=f"gemm for {arch}: read from the binary", title_justify="left")
     table.add_column("kernel", overflow="fold")
     for name in ("VGPRs", "SGPRs", "LDS bytes", "spills", "waves/SIMD"):
         table.add_column(name, justify="right")

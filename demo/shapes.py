@@ -37,6 +37,14 @@ TEST_SHAPES: Final = (
 BENCHMARK_SHAPES: Final = (Shape(1024, 1536, 7168), Shape(1024, 576, 7168))
 DECODE_SHAPES: Final = tuple(Shape(m, 7168, 2048) for m in (1, 8, 16, 32))
 
+EMULATED_SHAPES: Final = (
+    Shape(64, 64, 128),
+    Shape(33, 65, 300),
+    Shape(96, 576, 1000),
+    Shape(1, 576, 2048),
+)
+"""Small ones: an emulator executes the gfx942 code, some 100,000 instructions a second."""
+
 SHAPES: Final = (*TEST_SHAPES, *BENCHMARK_SHAPES, *DECODE_SHAPES)
 LAYOUTS: Final = ("M/N contiguous", "K contiguous")
 FORMATS: Final = ("float8_e4m3fnuz", "float8_e4m3fn")

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-
 from tests.integration.markdown import run_page
 
 if TYPE_CHECKING:

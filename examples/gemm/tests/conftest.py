@@ -3,6 +3,8 @@
 pytest tests                             the build in ../build, on a GPU or else the CPU
 KERNEL_UNDER_TEST=FOLDER pytest tests    another kernel repository (a folder with build/)
 KERNEL_TEST_DEVICE=cpu pytest tests      the device by name
+KERNEL_TEST_SHAPES=all pytest tests      every shape; "few", the default on an emulated device,
+                                         leaves out what takes long there
 """
 
 import os
@@ -15,15 +17,27 @@ import torch
 from torch import Tensor
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))  # so that the tests find `reference`, whatever pytest's import mode
+sys.path.insert(0, str(HERE))  # so that tests find the modules beside them
 
 from reference import FORMATS, LARGEST, SCALE_BLOCK, Generate, Operands  # noqa: E402 (needs the path)
+from where import device_under_test, has_few_shapes  # noqa: E402 (needs the path)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "large: takes long on an emulated device")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if not has_few_shapes():
+        return
+    for item in items:
+        if item.get_closest_marker("large"):
+            item.add_marker(pytest.mark.skip(reason="large: KERNEL_TEST_SHAPES=all runs it"))
 
 
 @pytest.fixture(scope="session")
 def device() -> torch.device:
-    default = "cuda" if torch.cuda.is_available() else "cpu"
-    return torch.device(os.environ.get("KERNEL_TEST_DEVICE", default))
+    return device_under_test()
 
 
 @pytest.fixture(scope="session")

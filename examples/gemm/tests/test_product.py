@@ -1,5 +1,6 @@
 """The product: right for every shape, layout, format and stride, and the same in each run."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -9,22 +10,25 @@ from types import ModuleType
 import pytest
 import torch
 from reference import FORMATS, Generate, Operands, assert_product, decode
+from where import several_tiles
+
+large = functools.partial(pytest.param, marks=pytest.mark.large)  # see conftest.py
 
 # DeepSeek-R1 layers, (M, N, K): the contest's test shapes, and decoding.
 CONTEST = [
     (64, 64, 128),
-    (64, 1536, 7168),
-    (64, 3072, 1536),
-    (64, 576, 7168),
-    (96, 7168, 256),
-    (96, 7168, 2048),
-    (96, 4608, 7168),
-    (128, 7168, 2304),
-    (128, 512, 7168),
-    (512, 4096, 512),
-    (512, 1536, 7168),
+    large((64, 1536, 7168)),
+    large((64, 3072, 1536)),
+    large((64, 576, 7168)),
+    large((96, 7168, 256)),
+    large((96, 7168, 2048)),
+    large((96, 4608, 7168)),
+    large((128, 7168, 2304)),
+    large((128, 512, 7168)),
+    large((512, 4096, 512)),
+    large((512, 1536, 7168)),
 ]
-DECODING = [(m, 576, 2048) for m in (1, 8, 16, 32)]
+DECODING = [large((m, 576, 2048)) for m in (1, 8, 16, 32)]
 ODD = [
     (1, 1, 1),
     (1, 1, 129),
@@ -32,11 +36,11 @@ ODD = [
     (7, 33, 127),
     (13, 17, 128),
     (65, 129, 257),
-    (97, 576, 385),
-    (131, 200, 1000),
+    large((97, 576, 385)),
+    large((131, 200, 1000)),
 ]
 EMPTY = [(0, 5, 7), (5, 0, 7), (0, 0, 0), (0, 0, 7)]
-LAYOUTS = [("k", "k"), ("m", "n"), ("k", "n"), ("m", "k")]
+LAYOUTS = [("k", "k"), ("m", "n"), ("k", "n"), ("m", "k")]  # linear layers, the contest, mixed
 
 
 def run(gemm: ModuleType, operands: Operands) -> torch.Tensor:
@@ -56,11 +60,16 @@ def test_product_is_right_for_each_layout_and_format(
     assert_product(run(gemm, operands), operands)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS[:2], ids="-".join)
 @pytest.mark.parametrize("shape", CONTEST, ids=str)
 def test_product_is_right_for_the_shapes_of_the_contest(
-    gemm: ModuleType, generate: Generate, any_fp8: str, shape: tuple[int, int, int]
+    gemm: ModuleType,
+    generate: Generate,
+    any_fp8: str,
+    shape: tuple[int, int, int],
+    layout: tuple[str, str],
 ) -> None:
-    operands = generate(*shape, any_fp8, a="m", b="k")
+    operands = generate(*shape, any_fp8, a=layout[0], b=layout[1])
     assert_product(run(gemm, operands), operands)
 
 
@@ -188,16 +197,18 @@ def test_inputs_are_not_written(gemm: ModuleType, generate: Generate, any_fp8: s
 def test_bits_are_the_same_in_two_runs_and_layouts(
     gemm: ModuleType, generate: Generate, any_fp8: str, layout: tuple[str, str]
 ) -> None:
-    operands = generate(200, 576, 1000, any_fp8, a=layout[0], b=layout[1])
+    operands = generate(*several_tiles(), any_fp8, a=layout[0], b=layout[1])
     first = run(gemm, operands)
     assert torch.equal(run(gemm, operands), first)
-    assert torch.equal(run(gemm, generate(200, 576, 1000, any_fp8)), first)
+    assert torch.equal(run(gemm, generate(*several_tiles(), any_fp8)), first)
 
 
 def test_bits_are_the_same_for_any_number_of_threads(
-    gemm: ModuleType, generate: Generate, any_fp8: str
+    gemm: ModuleType, generate: Generate, any_fp8: str, device: torch.device
 ) -> None:
-    operands = generate(200, 576, 1000, any_fp8)
+    if device.type != "cpu":
+        pytest.skip("a GPU has threads of its own")
+    operands = generate(*several_tiles(), any_fp8)
     threads = torch.get_num_threads()
     try:
         results = []
@@ -212,7 +223,7 @@ def test_bits_are_the_same_for_any_number_of_threads(
 def test_row_does_not_depend_on_the_rows_beside_it(
     gemm: ModuleType, generate: Generate, any_fp8: str
 ) -> None:
-    operands = generate(200, 576, 1000, any_fp8)
+    operands = generate(*several_tiles(), any_fp8)
     alone = gemm.gemm(
         operands.a[:, 77:78], operands.b, operands.a_scale[:, 77:78], operands.b_scale
     )

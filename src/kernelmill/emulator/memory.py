@@ -19,12 +19,12 @@ ALIGNMENT: Final = 512
 POISON_BYTE: Final = 0xFF
 GUARD_BYTES: Final = 16 * 1024
 """Before and after owned memory: what runs over its end must not meet other memory."""
-QUARANTINE_BYTES: Final = 64 << 20
-"""Of freed owned memory, that is kept from being used again."""
 ADDRESS_BITS: Final = 47
 """What a Linux process has. Apertures for LDS and scratch lie above."""
 REMEMBERED: Final = 1024
 """Freed allocations that a finding can still name."""
+QUARANTINE_BYTES: Final = 64 << 20
+"""Freed memory that is held back, so that nothing new takes its address: its use is found then."""
 
 
 ORIGIN: Final = 4096
@@ -84,9 +84,9 @@ class Memory:
         self._starts: list[int] = []
         self._live: list[Allocation] = []
         self._owned: dict[int, Array] = {}
-        self._quarantine: deque[Array] = deque()
-        self._quarantined = 0
         self._freed: list[Allocation] = []
+        self._quarantine: deque[Array] = deque()
+        self._quarantined_bytes = 0
         self._written: dict[int, Array] = {}
         """Start of an allocation -> 1 for each byte that was written; only where that is known."""
 
@@ -152,12 +152,12 @@ class Memory:
         """
         self.remove(address)
         held = self._owned.pop(address, None)
-        if held is not None:
-            self._quarantine.append(held)
-            self._quarantined += held.nbytes
-        # NOTE: returned at once, it would become the next allocation, and hide a use after free.
-        while self._quarantined > QUARANTINE_BYTES:
-            self._quarantined -= self._quarantine.popleft().nbytes
+        if held is None:
+            return
+        self._quarantine.append(held)
+        self._quarantined_bytes += held.size
+        while self._quarantined_bytes > QUARANTINE_BYTES:
+            self._quarantined_bytes -= self._quarantine.popleft().size
 
     def find(self, address: int) -> Allocation | None:
         """Return the live allocation that holds ``address``."""

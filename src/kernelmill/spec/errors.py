@@ -44,6 +44,10 @@ class InvalidVariant(InputError):
     """A build variant's name cannot be read."""
 
 
+class InvalidBackend(InputError):
+    """A backend's name is unknown, or this machine does not have that backend."""
+
+
 class ManifestError(InputError):
     """``build.toml`` is wrong. ``faults`` lists every mistake found, in file order."""
 

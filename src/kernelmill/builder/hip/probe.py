@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 TIMEOUT_S: Final = 30
 SDK_COMPILERS: Final = ("lib/llvm/bin/clang++", "llvm/bin/clang++")
 SDK_HEADER: Final = "include/hip/hip_runtime.h"
-TARGET: Final = "--target=amdgcn-amd-amdhsa"
+# NOTE: without the last, clang insists on AMD's device libraries even to list what it knows.
+LIST_TARGETS: Final = ("--print-supported-cpus", "--target=amdgcn-amd-amdhsa", "-nogpulib")
 
 
 class _UnusableError(Exception):
@@ -97,7 +98,7 @@ def _examine(place: Place, path_entries: Sequence[str]) -> HipToolchain:
     version = _first_line(_run([*command, "--version"]))
     if place.kind == "clang":
         _check_clang(command, version, path_entries)
-    archs = set(re.findall(r"\bgfx[0-9a-z-]+", _run([*command, "--print-supported-cpus", TARGET])))
+    archs = set(re.findall(r"\bgfx[0-9a-z-]+", _run([*command, *LIST_TARGETS])))
     if not archs:
         raise _UnusableError(f"{version} has no AMDGPU target")
     return HipToolchain(

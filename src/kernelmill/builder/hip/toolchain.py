@@ -41,16 +41,6 @@ class HipToolchain:
     archs: tuple[str, ...]
     """What it can target, sorted; features such as ``:xnack-`` come on top."""
 
-    @property
-    def is_cross(self) -> bool:
-        """Say whether it compiles without AMD's headers and runtime."""
-        return self.rocm_root is None
-
-    @property
-    def clang(self) -> str:
-        """Return the path of the program."""
-        return self.command[0]
-
     def check_archs(
         self, archs: Iterable[str], *, where: str = ""
     ) -> tuple[UnsupportedArchError, ...]:
@@ -64,19 +54,6 @@ class HipToolchain:
             for arch in archs
             if arch.partition(":")[0] not in self.archs
         )
-
-    def cmake_variables(self, *, rocm: tuple[int, int], python: str) -> dict[str, str]:
-        """Return what ``cmake -D`` must set for a project with ``hip_cross.cmake``.
-
-        Args:
-            rocm: the ROCm release whose runtime the kernel is for.
-            python: an interpreter, 3.8 or later, for the bundler.
-        """
-        return {
-            "HIP_CROSS_COMPILER": ";".join(self.command),
-            "HIP_CROSS_ROCM_VERSION": f"{rocm[0]}.{rocm[1]}",
-            "Python3_EXECUTABLE": python,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +107,7 @@ def order_places(surroundings: Surroundings) -> tuple[Place, ...]:
     """
     variable, root = surroundings.rocm_variable or (" or ".join(ROCM_VARIABLES), None)
     hipcc = surroundings.hipcc
-    opt: Sequence[str | None] = sorted(surroundings.opt_folders, key=_opt_rank) or [None]
+    opt: Sequence[str | None] = (*sorted(surroundings.opt_folders, key=_opt_rank),) or [None]
     clangs: Sequence[str | None] = surroundings.clangs or [None]
     return (
         _place("ROCm SDK from pip", "rocm", surroundings.pip_sdk),
@@ -153,21 +130,32 @@ def _opt_rank(folder: str) -> tuple[bool, tuple[int, ...], str]:
     return bool(dash), numbers, folder
 
 
-def choose(trials: Sequence[Trial]) -> HipToolchain | None:
-    """Return the first toolchain that works."""
-    return next((trial.toolchain for trial in trials if trial.toolchain), None)
+def choose(trials: Sequence[Trial], archs: Sequence[str] = ()) -> HipToolchain | None:
+    """Return the first toolchain that can target ``archs``; if none can, the first that works."""
+    working = [trial.toolchain for trial in trials if trial.toolchain]
+    fitting = [toolchain for toolchain in working if not toolchain.check_archs(archs)]
+    return next(iter(fitting or working), None)
 
 
-def require(trials: Sequence[Trial]) -> HipToolchain:
-    """Return the first toolchain that works.
+def require(trials: Sequence[Trial], archs: Sequence[str] = (), *, where: str = "") -> HipToolchain:
+    """Return the first toolchain that can target ``archs``.
+
+    Args:
+        trials: from ``probe``.
+        archs: as written in ``build.toml``.
+        where: where they are written.
 
     Raises:
-        HipToolchainError: none does; the text lists what was tried.
+        HipToolchainError: nothing works; the text lists what was tried.
+        UnsupportedArchError: no compiler that works can target one of ``archs``.
     """
-    if chosen := choose(trials):
-        return chosen
-    tried = "".join(f"\n    {trial}" for trial in trials)
-    raise HipToolchainError(
-        f"no compiler for AMD GPUs; tried:{tried}",
-        hint="pip install 'kernelmill[builder]' (brings ziglang), or install a ROCm SDK",
-    )
+    chosen = choose(trials, archs)
+    if chosen is None:
+        tried = "".join(f"\n    {trial}" for trial in trials)
+        raise HipToolchainError(
+            f"no compiler for AMD GPUs; tried:{tried}",
+            hint="pip install 'kernelmill[builder]' (brings ziglang), or install a ROCm SDK",
+        )
+    for fault in chosen.check_archs(archs, where=where):
+        raise fault
+    return chosen

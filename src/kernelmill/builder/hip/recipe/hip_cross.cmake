@@ -54,7 +54,7 @@ endfunction()
 # Stop unless the compiler can target each architecture.
 function(_hip_cross_check_archs compiler archs)
   execute_process(
-    COMMAND ${compiler} --print-supported-cpus --target=amdgcn-amd-amdhsa
+    COMMAND ${compiler} --print-supported-cpus --target=amdgcn-amd-amdhsa -nogpulib
     OUTPUT_VARIABLE text ERROR_VARIABLE text RESULT_VARIABLE status)
   string(REGEX MATCHALL "gfx[0-9a-z-]+" supported "${text}")
   if(NOT supported)

@@ -1,0 +1,13 @@
+// out[row] = sum of input[row, :]. Both are float32 and contiguous; input is [rows, columns].
+#pragma once
+
+#include <stdint.h>
+
+#if defined(ROCM_KERNEL)
+#include <hip/hip_runtime.h>
+
+// Starts on the caller's stream and does not wait.
+hipError_t row_sum_rocm(float* out, const float* input, int64_t rows, int64_t columns, hipStream_t stream);
+#else
+void row_sum_cpu(float* out, const float* input, int64_t rows, int64_t columns);
+#endif

@@ -1,0 +1,46 @@
+"""Builds for the CPU, against the installed torch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernelmill.spec.backend import Backend
+from kernelmill.spec.variant import Compute
+
+if TYPE_CHECKING:
+    from kernelmill.builder.toolchain import Toolchain
+    from kernelmill.spec.manifest import Kernel
+
+BACKEND: Backend = Backend.CPU
+DEFINES: tuple[str, ...] = ("CPU_KERNEL",)
+DEVICE_SUFFIXES: frozenset[str] = frozenset()
+IS_CROSS = False
+
+
+def compute(_asked: tuple[int, int] | None) -> Compute:
+    """Return the CPU: it has no runtime version."""
+    return Compute(backend=BACKEND, version=None)
+
+
+def settings(_compute: Compute) -> dict[str, str]:
+    """Return nothing: the common part of a project is enough."""
+    return {}
+
+
+def runtime_soname(_compute: Compute) -> str:
+    """Return nothing: there is no GPU runtime."""
+    return ""
+
+
+def require_tools(_toolchain: Toolchain) -> None:
+    """Do nothing: a C++ compiler is enough, and every build needs one."""
+
+
+def tool_settings(_toolchain: Toolchain, _archs: tuple[str, ...]) -> dict[str, str]:
+    """Return nothing: every build has a C++ compiler."""
+    return {}
+
+
+def pick_archs(_kernel: Kernel, _toolchain: Toolchain, _where: str) -> tuple[str, ...]:
+    """Return nothing: there is no device."""
+    return ()

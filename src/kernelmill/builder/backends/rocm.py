@@ -1,0 +1,88 @@
+"""Builds for AMD GPUs: device code for the architectures named, linked for one ROCm's ABI."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernelmill.builder.errors import PlanError
+from kernelmill.builder.hip.stub import SONAMES
+from kernelmill.builder.hip.toolchain import require
+from kernelmill.builder.matrix import load_matrix
+from kernelmill.spec.backend import Backend, normalise_gfx
+from kernelmill.spec.errors import InvalidName
+from kernelmill.spec.variant import Compute
+
+if TYPE_CHECKING:
+    from kernelmill.builder.toolchain import Toolchain
+    from kernelmill.spec.manifest import Kernel
+
+BACKEND: Backend = Backend.ROCM
+DEFINES: tuple[str, ...] = ("ROCM_KERNEL", "USE_ROCM", "__HIP_PLATFORM_AMD__")
+DEVICE_SUFFIXES = frozenset({".hip", ".cu"})
+IS_CROSS = True
+"""With our own HIP header and a stub of the runtime, also where a ROCm SDK is installed."""
+
+
+def compute(asked: tuple[int, int] | None) -> Compute:
+    """Return the ROCm that was asked for, or the matrix's usual one."""
+    return Compute(backend=BACKEND, version=asked or load_matrix().default_rocm)
+
+
+def settings(compute: Compute) -> dict[str, str]:
+    """Return the ROCm version that device code and stub are made for."""
+    major, minor = _rocm(compute)
+    return {"HIP_CROSS_ROCM_VERSION": f"{major}.{minor}"}
+
+
+def runtime_soname(compute: Compute) -> str:
+    """Return the HIP runtime's soname in this ROCm.
+
+    Raises:
+        PlanError: no such ROCm is known.
+    """
+    major, minor = _rocm(compute)
+    if major not in SONAMES:
+        known = " and ".join(f"{it}.x" for it in sorted(SONAMES))
+        raise PlanError(f"unknown ROCm {major}.{minor}", hint=f"known: {known}")
+    return SONAMES[major]
+
+
+def require_tools(toolchain: Toolchain) -> None:
+    """Raise ``HipToolchainError`` when no compiler here makes code for AMD GPUs."""
+    require(toolchain.hip)
+
+
+def tool_settings(toolchain: Toolchain, archs: tuple[str, ...]) -> dict[str, str]:
+    """Return the compiler for device code: the first that can target all of ``archs``."""
+    return {"HIP_CROSS_COMPILER": ";".join(require(toolchain.hip, archs).command)}
+
+
+def pick_archs(kernel: Kernel, toolchain: Toolchain, where: str) -> tuple[str, ...]:
+    """Return the architectures that the manifest names, else those of the toolchain.
+
+    Raises:
+        PlanError: none is named, or one is not spelt like any.
+        UnsupportedArchError: no compiler here can target all of them.
+    """
+    archs = kernel.rocm_archs or toolchain.default_archs
+    if not archs:
+        raise PlanError(
+            "no device architecture is named",
+            where=where,
+            hint='write rocm-archs = ["gfx942"], or set PYTORCH_ROCM_ARCH=gfx942',
+        )
+    for arch in archs:
+        _check_spelling(arch, where)
+    require(toolchain.hip, archs, where=where)
+    return tuple(dict.fromkeys(archs))
+
+
+def _check_spelling(arch: str, where: str) -> None:
+    try:
+        normalise_gfx(arch)
+    except InvalidName as error:
+        raise PlanError(error.problem, where=where, hint=error.hint) from error
+
+
+def _rocm(compute: Compute) -> tuple[int, int]:
+    return compute.version or load_matrix().default_rocm

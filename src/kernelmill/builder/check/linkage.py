@@ -1,0 +1,73 @@
+"""Whether an extension asks the dynamic linker for the right things, and for no others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernelmill.builder.check import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kernelmill.binary.symbols import Linkage
+
+_RUNTIME_PREFIX = "libamdhip64"
+_TORCH_PREFIXES = ("libtorch", "libc10")
+_CXX_RUNTIME = "libstdc++.so.6"
+
+
+def check_linkage(linkage: Linkage, *, module: str, runtime_soname: str) -> tuple[Finding, ...]:
+    """Find what would keep the extension from loading, or make it load a second GPU runtime.
+
+    Args:
+        linkage: of the extension.
+        module: the name that Python imports it by.
+        runtime_soname: the one GPU runtime that it may need; empty for none.
+    """
+    return (
+        *_check_entry_point(linkage, module),
+        *_check_search_path(linkage),
+        *_check_runtime(linkage, runtime_soname),
+        *_check_cxx_runtime(linkage),
+    )
+
+
+def _check_entry_point(linkage: Linkage, module: str) -> Iterator[Finding]:
+    entry_point = f"PyInit_{module}"
+    if all(symbol.name != entry_point for symbol in linkage.defined):
+        yield Finding(
+            problem=f"Python cannot import the extension: it has no {entry_point}",
+            hint="end the binding with REGISTER_EXTENSION(TORCH_EXTENSION_NAME)",
+        )
+
+
+def _check_search_path(linkage: Linkage) -> Iterator[Finding]:
+    for path in (*linkage.rpath, *linkage.runpath):
+        yield Finding(
+            problem=f"the extension has the library search path {path!r}",
+            hint="it would bind libraries of the build machine; remove -rpath from the flags",
+        )
+
+
+def _check_runtime(linkage: Linkage, runtime_soname: str) -> Iterator[Finding]:
+    runtimes = [name for name in linkage.needed if name.startswith(_RUNTIME_PREFIX)]
+    for name in runtimes:
+        if name != runtime_soname:
+            yield Finding(problem=f"the extension needs {name}, want {runtime_soname or 'none'}")
+    if runtime_soname and not runtimes:
+        yield Finding(
+            problem=f"the extension does not need {runtime_soname}: it launches nothing",
+            hint="does the binding call a launcher in one of the kernel's device sources?",
+        )
+
+
+def _check_cxx_runtime(linkage: Linkage) -> Iterator[Finding]:
+    # Two C++ runtimes in one process: the second one's streams crash at the first message with a
+    # number in it. Seen where the compiler found libstdc++.a and no libstdc++.so.
+    uses_torch = any(name.startswith(_TORCH_PREFIXES) for name in linkage.needed)
+    if uses_torch and _CXX_RUNTIME not in linkage.needed:
+        yield Finding(
+            problem=f"the extension does not need {_CXX_RUNTIME}: it brings a C++ runtime of its "
+            "own, and torch has loaded another",
+            hint="remove -static-libstdc++, or install the C++ compiler's shared libstdc++",
+        )

@@ -1,0 +1,214 @@
+"""Run CMake and Ninja on a generated project, and say what went wrong in the compiler's words."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kernelmill.builder.backends import rules_for
+from kernelmill.builder.errors import BuildKilled, CompileError
+from kernelmill.builder.hip.diagnosis import explain_failure
+from kernelmill.builder.toolchain import require
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from kernelmill.builder.plan import BuildPlan
+    from kernelmill.builder.toolchain import Toolchain
+    from kernelmill.spec.errors import KernelError
+
+_STEP = re.compile(r"\[(\d+)/(\d+)\] (.*)")
+_ERROR = re.compile(r"(?:fatal )?error: |: undefined (?:reference|symbol)|^CMake Error|^error: ")
+_KILLED = re.compile(r"Killed signal terminated|\bsignal 9\b|^Killed\s*$")
+_END_OF_EXCERPT = re.compile(r"^(\[\d+/\d+\]|FAILED:|ninja: |.*: (?:warning|note): )")
+_EXCERPTS = 3
+_EXCERPT_LINES = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workspace:
+    """Where one variant is built. Kept between builds, so that only changes are compiled again."""
+
+    root: Path
+    """The kernel's folder."""
+    folder: Path
+
+    @property
+    def project(self) -> Path:
+        """The generated project."""
+        return self.folder / "project"
+
+    @property
+    def binary(self) -> Path:
+        """CMake's and Ninja's own folder."""
+        return self.folder / "cmake"
+
+    @property
+    def log(self) -> Path:
+        """Everything that the tools printed."""
+        return self.folder / "build.log"
+
+    @property
+    def stage(self) -> Path:
+        """Where the finished variant is put together."""
+        return self.folder / "stage"
+
+
+def compile_project(
+    plan: BuildPlan,
+    toolchain: Toolchain,
+    workspace: Workspace,
+    *,
+    env: Mapping[str, str],
+    on_line: Callable[[str], None],
+) -> None:
+    """Configure, compile and install ``workspace.project`` into ``workspace.stage``.
+
+    Args:
+        plan: what is built.
+        toolchain: the tools.
+        workspace: the project must be there.
+        env: the environment of every tool.
+        on_line: called with each line that a tool prints.
+
+    Raises:
+        CompileError: a tool refused the sources; holds its first errors and the log's place.
+        HipSourceError: a source uses a part of HIP that cross-compilation lacks.
+        BuildKilled: a compiler was killed by a signal.
+        ToolchainError: a tool is missing.
+    """
+    cmake = require(toolchain.cmake).path
+    configure = configure_command(plan, toolchain, workspace)
+    _ensure_usable_cache(configure, workspace)
+    with workspace.log.open("w", encoding="utf-8") as log:
+        for command in (
+            configure,
+            [cmake, "--build", str(workspace.binary), "--parallel", str(plan.jobs)],
+            [cmake, "--install", str(workspace.binary), "--prefix", str(workspace.stage)],
+        ):
+            lines: list[str] = []
+            log.write(f"$ {' '.join(command)}\n")
+            status = _run(command, env=env, on_line=_tee(log.write, lines.append, on_line))
+            if status:
+                raise _failure(status, lines, workspace)
+
+
+def configure_command(plan: BuildPlan, toolchain: Toolchain, workspace: Workspace) -> list[str]:
+    """Return the command that configures the project."""
+    definitions = {
+        "CMAKE_MAKE_PROGRAM": require(toolchain.ninja).path,
+        "CMAKE_CXX_COMPILER": require(toolchain.cxx).path,
+        "Python3_EXECUTABLE": toolchain.torch.python,
+        "KERNEL_ROOT": workspace.root,
+        "KERNEL_BACKEND": plan.backend,
+        **rules_for(plan.backend).tool_settings(toolchain, plan.archs or ()),
+    }
+    if toolchain.ccache.chosen:
+        definitions["CMAKE_CXX_COMPILER_LAUNCHER"] = toolchain.ccache.chosen.path
+    return [
+        require(toolchain.cmake).path,
+        *("-S", str(workspace.project), "-B", str(workspace.binary), "-G", "Ninja"),
+        *(f"-D{name}={value}" for name, value in definitions.items()),
+    ]
+
+
+def _ensure_usable_cache(configure: Sequence[str], workspace: Workspace) -> None:
+    """Start afresh when the folder was configured with other tools or at another place.
+
+    CMake cannot change a configured folder's compiler, and refuses one that was moved.
+    """
+    command = "\n".join(configure)
+    record = workspace.binary / "configured-with"
+    if not record.is_file() or record.read_text(encoding="utf-8") != command:
+        shutil.rmtree(workspace.binary, ignore_errors=True)
+        workspace.binary.mkdir(parents=True)
+        record.write_text(command, encoding="utf-8")
+
+
+def step_of(line: str) -> str:
+    """Return what a line of Ninja's says in a few words: ``[2/5] compile relu.cpp``, or nothing."""
+    match = _STEP.match(line)
+    if match is None:
+        return ""
+    done, total, text = match.groups()
+    name = text.rsplit(maxsplit=1)[-1].rpartition("/")[2].removesuffix(".o")
+    if text.startswith("Building"):
+        text = f"compile {name}"
+    elif text.startswith("Linking"):
+        text = f"link {name}"
+    return f"[{done}/{total}] {text.replace('_/', '')}"  # "_/" stands for "../" in the recipe
+
+
+def read_dependencies(toolchain: Toolchain, workspace: Workspace) -> frozenset[Path]:
+    """Return every file that a compiler read in the last build, headers included."""
+    done = subprocess.run(
+        [require(toolchain.ninja).path, "-C", str(workspace.binary), "-t", "deps"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    # "object: #deps 12, ..." and below it one file a line, from the folder of the build.
+    files = (line.strip() for line in done.stdout.splitlines() if line.startswith("    "))
+    return frozenset((workspace.binary / file).resolve() for file in files)
+
+
+def error_excerpts(lines: Sequence[str]) -> str:
+    """Return the first errors in a tool's output, each with the source lines shown below it."""
+    lines = [line.rstrip() for line in lines]
+    excerpts: list[str] = []
+    for index, line in enumerate(lines):
+        if _ERROR.search(line) and len(excerpts) < _EXCERPTS:
+            excerpts.append("\n".join([line, *_continuation(lines[index + 1 :])]))
+    return "\n".join(excerpts) or "\n".join(lines[-_EXCERPT_LINES:])
+
+
+def _continuation(lines: Sequence[str]) -> list[str]:
+    shown: list[str] = []
+    for line in lines[:_EXCERPT_LINES]:
+        if _END_OF_EXCERPT.match(line) or _ERROR.search(line):
+            break
+        shown.append(line)
+    return shown
+
+
+def _tee(*sinks: Callable[[str], object]) -> Callable[[str], None]:
+    def on_line(line: str) -> None:
+        for sink in sinks:
+            sink(line)
+
+    return on_line
+
+
+def _run(command: Sequence[str], *, env: Mapping[str, str], on_line: Callable[[str], None]) -> int:
+    with subprocess.Popen(
+        command,
+        env=dict(env),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        try:
+            for line in process.stdout or ():
+                on_line(line)
+        except BaseException:
+            process.terminate()
+            raise
+    return process.returncode
+
+
+def _failure(status: int, lines: Sequence[str], workspace: Workspace) -> KernelError:
+    log = f"the whole log is in {workspace.log}"
+    if status < 0 or any(_KILLED.search(line) for line in lines):
+        return BuildKilled(
+            "a compiler was killed, probably because memory ran out",
+            where=str(workspace.log),
+            hint="run fewer at once: MAX_JOBS=1",
+        )
+    if explained := explain_failure("".join(lines)):
+        return explained
+    return CompileError(f"the build failed:\n{error_excerpts(lines)}", hint=log)

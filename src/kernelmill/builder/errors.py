@@ -1,0 +1,41 @@
+"""What can go wrong while a kernel is built."""
+
+from __future__ import annotations
+
+from kernelmill.spec.errors import HostError, InputError, KernelError
+
+
+class SourceError(InputError):
+    """A kernel repository lacks a file, or names one that it must not."""
+
+
+class PlanError(InputError):
+    """What is asked for cannot be built from this kernel."""
+
+
+class FilesExist(InputError, FileExistsError):
+    """Generated files would overwrite existing ones."""
+
+
+class ToolchainError(HostError):
+    """This machine lacks a tool, or has one that cannot do what is asked."""
+
+
+class CompileError(KernelError):
+    """The compiler or the linker refused the kernel's sources."""
+
+    exit_code = 1
+
+
+class BuildKilled(HostError):
+    """A compiler was killed by the system."""
+
+
+class CheckError(KernelError):
+    """A binary is not what was asked for."""
+
+    exit_code = 1
+
+
+class TrialError(HostError):
+    """A kernel's tests could not be run to their end."""

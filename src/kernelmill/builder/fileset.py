@@ -1,0 +1,96 @@
+"""Generated files, in memory until all of them are known to be writable."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from kernelmill.builder.errors import FilesExist
+from kernelmill.spec.errors import HostError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class FileSet:
+    """Paths, relative and with ``/``, and the text that belongs there."""
+
+    texts: Mapping[str, str]
+
+    def as_text(self) -> dict[str, str]:
+        """Return path -> text, sorted by path."""
+        return dict(sorted(self.texts.items()))
+
+    def existing(self, target: Path) -> tuple[str, ...]:
+        """Return the paths that exist below ``target`` with another content, sorted."""
+        return tuple(path for path in sorted(self.texts) if self._differs(target, path))
+
+    def write(self, target: Path, *, force: bool = False) -> tuple[str, ...]:
+        """Write what is not there yet and return its paths; equal files keep their times.
+
+        Raises:
+            FilesExist: without ``force``: files exist with another content. Names each.
+            HostError: a file cannot be written.
+        """
+        existing = self.existing(target)
+        clashes = [path for path in existing if (target / path).exists()]
+        if clashes and not force:
+            raise FilesExist(
+                f"{len(clashes)} file(s) exist already:\n{_listing(clashes)}",
+                where=str(target),
+                hint="use --force to overwrite them",
+            )
+        for path in existing:
+            try:
+                _replace_text(target / path, self.texts[path])
+            except OSError as error:
+                raise HostError(
+                    f"cannot write {path}: {error.strerror}",
+                    where=str(target),
+                    hint="choose a folder that you may write to",
+                ) from error
+        return existing
+
+    def removable(self, target: Path, *, force: bool = False) -> tuple[str, ...]:
+        """Return the paths that exist below ``target``, sorted.
+
+        Raises:
+            FilesExist: some have another content and ``force`` is not set. Names every one.
+        """
+        present = [path for path in sorted(self.texts) if (target / path).is_file()]
+        changed = [path for path in present if self._differs(target, path)]
+        if changed and not force:
+            raise FilesExist(
+                f"{len(changed)} file(s) are not as they were made:\n{_listing(changed)}",
+                where=str(target),
+                hint="use --force to remove them all the same",
+            )
+        return tuple(present)
+
+    def remove(self, target: Path, paths: Sequence[str]) -> None:
+        """Delete ``paths``, and the folders that are empty after that."""
+        for path in paths:
+            (target / path).unlink()
+        folders = {parent for path in paths for parent in PurePosixPath(path).parents}
+        for folder in sorted(folders - {PurePosixPath()}, reverse=True):
+            with suppress(OSError):  # not empty
+                (target / folder).rmdir()
+
+    def _differs(self, target: Path, path: str) -> bool:
+        place = target / path
+        return not place.is_file() or place.read_bytes() != self.texts[path].encode()
+
+
+def _replace_text(place: Path, text: str) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    temporary = place.with_name(f".{place.name}.tmp")
+    temporary.write_text(text, encoding="utf-8", newline="\n")
+    temporary.replace(place)
+
+
+def _listing(paths: Sequence[str]) -> str:
+    return "\n".join(f"  {path}" for path in paths)

@@ -1,0 +1,133 @@
+"""What a built kernel is, read from its binary: nothing is executed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kernelmill.binary import elf
+from kernelmill.binary.code_object import read_code_objects
+from kernelmill.binary.disassembly import count_matrix_instructions
+from kernelmill.binary.occupancy import LIMITS, Occupancy, occupancy
+from kernelmill.binary.symbols import read_linkage
+from kernelmill.builder.errors import SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from kernelmill.binary.code_object import CodeObject, Kernel
+    from kernelmill.binary.occupancy import Limits
+    from kernelmill.binary.symbols import Linkage
+
+STATUS = "compiled, not executed"
+"""What is known of every device kernel that is only read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelFacts:
+    """One device kernel."""
+
+    kernel: Kernel
+    occupancy: Occupancy | None
+    """None for an architecture whose limits are not known."""
+    matrix_instructions: Mapping[str, int]
+    """Mnemonic -> how often it stands in the code; an instruction in a loop counts once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeObjectFacts:
+    """The device code of one architecture."""
+
+    arch: str
+    version: int
+    """Code object version."""
+    kernels: tuple[KernelFacts, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspection:
+    """One binary."""
+
+    name: str
+    size_bytes: int
+    linkage: Linkage | None
+    """None for a bare code object or bundle, which no host links."""
+    code_objects: tuple[CodeObjectFacts, ...]
+
+
+def floor_symbols(linkage: Linkage) -> dict[str, tuple[str, ...]]:
+    """Return version -> the symbols that need it, for the highest version of each family.
+
+    These are what keeps a binary from loading on an older system: ``GLIBC_2.32`` is needed because
+    of ``__libc_single_threaded``.
+    """
+    highest = [f"{it}_{'.'.join(map(str, v))}" for it, v in linkage.version_floors.items()]
+    return {
+        version: tuple(ref.name for ref in linkage.undefined if ref.version == version)
+        for version in highest
+    }
+
+
+def find_binary(path: Path) -> Path:
+    """Return the binary in the variant folder ``path``, or ``path`` itself when it is a file.
+
+    Raises:
+        SourceError: there is none, or the folder holds several.
+    """
+    if path.is_file():
+        return path
+    if not path.is_dir():
+        raise SourceError(
+            "no such file or folder", where=str(path), hint="name a build: build/<variant>"
+        )
+    found = sorted(path.glob("*.so"))
+    if len(found) != 1:
+        problem = (
+            f"{len(found)} compiled extensions here" if found else "no compiled extension here"
+        )
+        raise SourceError(problem, where=str(path), hint="name one file, or one variant's folder")
+    return found[0]
+
+
+def inspect_binary(data: bytes, *, name: str) -> Inspection:
+    """Read a host library, an offload bundle or a code object.
+
+    Raises:
+        BinaryError: it is none of them.
+        DisassemblerError: there is device code and no disassembler.
+    """
+    objects = read_code_objects(data, where=name)
+    is_host = elf.is_elf(data) and elf.parse(data, where=name).machine != elf.MACHINE_AMDGPU
+    return Inspection(
+        name=name,
+        size_bytes=len(data),
+        linkage=read_linkage(elf.parse(data, where=name)) if is_host else None,
+        code_objects=tuple(_code_object_facts(it) for it in objects),
+    )
+
+
+def _code_object_facts(code_object: CodeObject) -> CodeObjectFacts:
+    counts = count_matrix_instructions(code_object)
+    limits = LIMITS.get(code_object.arch)
+    return CodeObjectFacts(
+        arch=code_object.target,
+        version=code_object.version,
+        kernels=tuple(
+            KernelFacts(
+                kernel=it,
+                occupancy=_occupancy(it, limits) if limits else None,
+                matrix_instructions=counts[it.name],
+            )
+            for it in code_object.kernels
+        ),
+    )
+
+
+def _occupancy(kernel: Kernel, limits: Limits) -> Occupancy:
+    return occupancy(
+        limits,
+        vgpr_count=kernel.vgpr_count,
+        lds_bytes=kernel.lds_bytes,
+        workgroup_size=kernel.max_workgroup_size,
+    )

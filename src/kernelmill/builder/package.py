@@ -1,0 +1,78 @@
+"""Put a compiled variant into its folder, all at once."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kernelmill import __version__
+from kernelmill.builder.render.metadata import draft_metadata
+from kernelmill.spec.digest import digest_files, is_covered
+from kernelmill.spec.metadata import BuildRecord, Metadata, Provenance, SourceState, dumps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from kernelmill.builder.plan import BuildPlan
+
+METADATA_NAME = "metadata.json"
+
+
+def variant_files(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield path and content of every file below ``folder`` that a digest covers, sorted."""
+    paths = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
+    return ((path, (folder / path).read_bytes()) for path in paths if is_covered(path))
+
+
+def finish_metadata(
+    plan: BuildPlan,
+    folder: Path,
+    *,
+    source: SourceState | None,
+    compilers: Mapping[str, str],
+    inputs: Mapping[str, str],
+) -> Metadata:
+    """Return the metadata of the files in ``folder``: what they are and where they come from."""
+    builder = SourceState(version=__version__)
+    return replace(
+        draft_metadata(plan),
+        digest=digest_files(variant_files(folder)),
+        provenance=Provenance(kernel_builder=builder, kernel=source or SourceState()),
+        build=BuildRecord(
+            mode="develop",
+            is_cross=plan.is_cross,
+            compilers=compilers,
+            inputs=inputs,
+        ),
+    )
+
+
+def write_metadata(folder: Path, metadata: Metadata) -> None:
+    """Write ``metadata.json``, the last file of a variant."""
+    (folder / METADATA_NAME).write_text(dumps(metadata), encoding="utf-8", newline="\n")
+
+
+def replace_folder(new: Path, target: Path, *, trash: Path) -> None:
+    """Make ``new`` the folder ``target``; what was there before disappears as a whole.
+
+    A crash leaves the old folder or the new one, or, between two renames, neither under its name
+    but both whole.
+
+    Args:
+        new: a complete folder on the same file system.
+        target: the place, which may exist.
+        trash: a free name on the same file system.
+    """
+    shutil.rmtree(trash, ignore_errors=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if target.exists():
+        target.rename(trash)
+    try:
+        new.rename(target)
+    except OSError:
+        if trash.exists():
+            trash.rename(target)
+        raise
+    shutil.rmtree(trash, ignore_errors=True)

@@ -1,0 +1,175 @@
+"""One build from beginning to end: read, plan, render, compile, check, package."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from filelock import FileLock, Timeout
+
+from kernelmill.builder.backends import rules_for
+from kernelmill.builder.check import require_no_findings
+from kernelmill.builder.check.headers import check_headers
+from kernelmill.builder.check.variant import check_variant
+from kernelmill.builder.compile import Workspace, compile_project, read_dependencies
+from kernelmill.builder.errors import PlanError
+from kernelmill.builder.package import finish_metadata, replace_folder, write_metadata
+from kernelmill.builder.plan import plan_build
+from kernelmill.builder.render import render_project
+from kernelmill.builder.render.metadata import draft_metadata
+from kernelmill.builder.toolchain import compiler_versions
+from kernelmill.builder.toolchain.git import probe_source_state
+from kernelmill.spec.editions.values import UNBUILDABLE
+from kernelmill.spec.errors import HostError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from kernelmill.builder.check import Finding
+    from kernelmill.builder.plan import BuildPlan
+    from kernelmill.builder.request import Request
+    from kernelmill.builder.sources import KernelTree
+    from kernelmill.builder.toolchain import Toolchain
+    from kernelmill.spec.metadata import Metadata
+
+WORK_FOLDER = ".kernelmill"
+OUTPUT_FOLDER = "build"
+_SOURCE_DATE_EPOCH = "315532800"
+"""1980-01-01, the first day that zip files know; the value of ``__DATE__`` in every build."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuiltKernel:
+    """A finished variant."""
+
+    plan: BuildPlan
+    folder: Path
+    metadata: Metadata
+
+
+def plan_variants(
+    tree: KernelTree, toolchain: Toolchain, request: Request
+) -> tuple[BuildPlan, ...]:
+    """Plan everything that was asked for, before anything is started.
+
+    Raises:
+        PlanError: something cannot be built from this kernel, or not against this torch.
+        ToolchainError: this machine cannot build something.
+    """
+    plans = tuple(
+        plan_build(tree, toolchain, rules_for(backend), asked_version=request.version_for(backend))
+        for backend in request.backends
+    )
+    for plan in plans:
+        if request.variant not in {None, plan.variant}:
+            raise PlanError(
+                f"cannot build {request.variant}: with the installed torch "
+                f"{toolchain.torch.release} this is {plan.variant}",
+                where="--variant",
+                hint="install the torch that the variant is for",
+            )
+    return plans
+
+
+def build_variant(
+    plan: BuildPlan,
+    tree: KernelTree,
+    toolchain: Toolchain,
+    *,
+    env: Mapping[str, str],
+    on_line: Callable[[str], None],
+) -> BuiltKernel:
+    """Build one variant into ``build/<variant>/``, which is replaced only by a whole one.
+
+    Args:
+        plan: what to build.
+        tree: the sources.
+        toolchain: the tools.
+        env: the environment of the tools.
+        on_line: called with each line that a tool prints.
+
+    Raises:
+        CompileError: the sources do not compile.
+        BuildKilled: a compiler was killed.
+        CheckError: the binary is not what the plan says.
+        HostError: a tool is missing, or this variant is being built already.
+    """
+    _ensure_usable(tree.root)
+    workspace = Workspace(root=tree.root, folder=tree.root / WORK_FOLDER / str(plan.variant))
+    _make_folder(workspace.folder)
+    with _only_build(workspace.folder):
+        shutil.rmtree(workspace.stage, ignore_errors=True)
+        render_project([plan]).write(workspace.project, force=True)
+        compile_project(plan, toolchain, workspace, env=build_environment(env), on_line=on_line)
+        staged = workspace.stage / str(plan.variant)
+        findings = (
+            *_check_sources(tree, toolchain, workspace),
+            *check_variant(staged, draft_metadata(plan), plan.variant),
+        )
+        require_no_findings(findings, where=str(plan.variant))
+        metadata = _describe(plan, tree, toolchain, staged)
+        write_metadata(staged, metadata)
+        target = tree.root / OUTPUT_FOLDER / str(plan.variant)
+        replace_folder(staged, target, trash=workspace.folder / "old")
+    return BuiltKernel(plan=plan, folder=target, metadata=metadata)
+
+
+def _check_sources(
+    tree: KernelTree, toolchain: Toolchain, workspace: Workspace
+) -> tuple[Finding, ...]:
+    read = read_dependencies(toolchain, workspace)
+    return check_headers(read, root=tree.root, known=tree.files, ignored=tree.root / WORK_FOLDER)
+
+
+def _describe(plan: BuildPlan, tree: KernelTree, toolchain: Toolchain, staged: Path) -> Metadata:
+    return finish_metadata(
+        plan,
+        staged,
+        source=probe_source_state(tree.root),
+        compilers=compiler_versions(toolchain, plan.backend, plan.archs or ()),
+        inputs={"build.toml": tree.manifest_sha256},
+    )
+
+
+def _ensure_usable(root: Path) -> None:
+    """Stop here, before anything is compiled, when the result could not be put into its place."""
+    name = str(root.absolute())
+    if not name.isprintable() or UNBUILDABLE.search(name):
+        raise HostError(
+            f"the folder's path {name!r} holds a character that build tools mistake",
+            hint="build in a folder with a plain name",
+        )
+    output = root / OUTPUT_FOLDER
+    if output.exists() and not output.is_dir():
+        raise HostError(f"{OUTPUT_FOLDER!r} is not a folder", where=str(root), hint="remove it")
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise HostError(
+            f"cannot make the folder: {error.strerror}",
+            where=str(folder),
+            hint="builds are made beside the sources: use a copy that you may write to",
+        ) from error
+
+
+@contextmanager
+def _only_build(folder: Path) -> Iterator[None]:
+    try:
+        with FileLock(folder / "lock", timeout=0):
+            yield
+    except Timeout as error:
+        raise HostError(
+            "this variant is being built already", where=str(folder), hint="wait until it is done"
+        ) from error
+
+
+def build_environment(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of compilers: ``env`` with what would change bytes fixed."""
+    fixed = {"LC_ALL": "C", "TZ": "UTC", "NINJA_STATUS": "[%f/%t] "}
+    return {"SOURCE_DATE_EPOCH": _SOURCE_DATE_EPOCH, **env, **fixed}

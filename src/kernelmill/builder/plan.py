@@ -1,0 +1,291 @@
+"""What one build is: which sources become which variant, with which flags. Pure values."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Protocol
+
+from kernelmill.builder.errors import PlanError
+from kernelmill.builder.jobs import job_count
+from kernelmill.builder.sources import HEADER_SUFFIXES, PYTHON_SUFFIXES, files_of, torch_table
+from kernelmill.builder.toolchain import require
+from kernelmill.spec.variant import ArchVariant, Framework
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kernelmill.builder.sources import KernelTree
+    from kernelmill.builder.toolchain import Toolchain
+    from kernelmill.spec.backend import Backend
+    from kernelmill.spec.manifest import Kernel, Manifest, Torch
+    from kernelmill.spec.toml_lines import KeyPath
+    from kernelmill.spec.variant import Compute
+
+CXX_SUFFIXES = frozenset({".c", ".cc", ".cpp", ".cxx"})
+
+UNIQUE_ID_DIGITS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Component:
+    """Sources that are compiled with the same flags."""
+
+    name: str
+    sources: tuple[str, ...]
+    """Files for the C++ compiler, relative to the kernel's folder."""
+    device_sources: tuple[str, ...] = ()
+    """Files for the device compiler."""
+    include: tuple[str, ...] = ()
+    cxx_flags: tuple[str, ...] = ()
+    device_flags: tuple[str, ...] = ()
+    archs: tuple[str, ...] = ()
+    """The device architectures of ``device_sources``, exactly as they were asked for."""
+    defines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildPlan:
+    """One variant: everything that decides its bytes, and how many compilers may run at once."""
+
+    manifest: Manifest
+    backend: Backend
+    variant: ArchVariant
+    unique_id: str
+    binding: Component
+    kernels: tuple[Component, ...]
+    pyext: tuple[str, ...]
+    settings: Mapping[str, str]
+    """Variables of the generated project that belong to the backend."""
+    torch_version: tuple[int, int]
+    archs: tuple[str, ...] | None
+    """Every device architecture in the binary; None where the backend has none."""
+    runtime_soname: str
+    """The GPU runtime that the binary needs, for example ``libamdhip64.so.7``; may be empty."""
+    is_cross: bool
+    """Whether the binary is for a torch or a runtime that is not the installed one."""
+    jobs: int
+
+    @property
+    def python_name(self) -> str:
+        """The kernel's name as a Python identifier."""
+        return self.manifest.general.name.python_name
+
+    @property
+    def ops_name(self) -> str:
+        """The operators' namespace, the extension's module name and the metadata's id."""
+        return f"_{self.python_name}_{self.backend}_{self.unique_id}"
+
+
+def unique_id(
+    files: Mapping[str, str], *, manifest_sha256: str, backend: Backend, variant: ArchVariant
+) -> str:
+    """Return an id that is equal for equal inputs, and different for any other.
+
+    Args:
+        files: path -> sha256 of every file that the build reads.
+        manifest_sha256: that of ``build.toml``.
+        backend: what is built for.
+        variant: names the framework and its version, and the backend's version.
+    """
+    lines = [f"{path}\0{files[path]}" for path in sorted(files)]
+    lines += [f"build.toml\0{manifest_sha256}", str(backend), str(variant)]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:UNIQUE_ID_DIGITS]
+
+
+class BackendRules(Protocol):
+    """What a backend's module says. Every module of ``backends`` is one."""
+
+    BACKEND: Backend
+    DEFINES: tuple[str, ...]
+    """Preprocessor definitions of every source, host and device."""
+    DEVICE_SUFFIXES: frozenset[str]
+    """Sources for the device compiler."""
+    IS_CROSS: bool
+    """Whether builds are made without the backend's own torch and SDK."""
+
+    def compute(self, asked: tuple[int, int] | None, /) -> Compute:
+        """Return the compute part of the variant, for the runtime version that was asked for."""
+
+    def settings(self, compute: Compute, /) -> Mapping[str, str]:
+        """Return the variables that the backend's part of a generated project reads."""
+
+    def runtime_soname(self, compute: Compute, /) -> str:
+        """Return the GPU runtime that a binary needs, or nothing."""
+
+    def require_tools(self, toolchain: Toolchain, /) -> None:
+        """Raise ``HostError`` when this machine cannot build for this backend."""
+
+    def tool_settings(self, toolchain: Toolchain, archs: tuple[str, ...], /) -> Mapping[str, str]:
+        """Return the CMake variables that say which of this machine's tools to use for ``archs``.
+
+        Raises:
+            HostError: there is none.
+            InputError: none that works can target all of ``archs``.
+        """
+
+    def pick_archs(self, kernel: Kernel, toolchain: Toolchain, where: str, /) -> tuple[str, ...]:
+        """Return the device architectures of one kernel; ``where`` is their place.
+
+        Raises:
+            PlanError: none is named, or the compiler cannot target one.
+        """
+
+
+def plan_build(
+    tree: KernelTree,
+    toolchain: Toolchain,
+    rules: BackendRules,
+    *,
+    asked_version: tuple[int, int] | None = None,
+) -> BuildPlan:
+    """Decide everything about one build.
+
+    Args:
+        tree: the kernel's sources.
+        toolchain: what builds it; its torch is the one that is built against.
+        rules: of the backend to build for.
+        asked_version: of the backend's runtime; None for the usual one.
+
+    Raises:
+        PlanError: the kernel is not for this backend or this torch, or a source cannot be compiled.
+        HostError: this machine cannot build for this backend.
+    """
+    backend = rules.BACKEND
+    require(toolchain.cxx)
+    rules.require_tools(toolchain)
+    kernels = _kernels_for(tree, backend)
+    torch = torch_table(tree.manifest)
+    _check_suffixes(tree, kernels, rules)
+    variant = plan_variant(tree, toolchain, rules, asked_version)
+    components = tuple(
+        _component(it, rules, toolchain, tree.where("kernel", it.name, "rocm-archs"))
+        for it in kernels
+    )
+    binding = _binding(torch, rules)
+    archs = tuple(sorted({arch for component in components for arch in component.archs}))
+    return BuildPlan(
+        manifest=tree.manifest,
+        backend=backend,
+        variant=variant,
+        unique_id=unique_id(
+            files_of(tree, backend),
+            manifest_sha256=tree.manifest_sha256,
+            backend=backend,
+            variant=variant,
+        ),
+        binding=binding,
+        kernels=components,
+        pyext=tuple(dict.fromkeys((*PYTHON_SUFFIXES, *torch.pyext))),
+        settings=rules.settings(variant.compute),
+        torch_version=toolchain.torch.release.series,
+        archs=archs or None,
+        runtime_soname=rules.runtime_soname(variant.compute),
+        is_cross=rules.IS_CROSS,
+        jobs=job_count(toolchain.capacity),
+    )
+
+
+def plan_variant(
+    tree: KernelTree,
+    toolchain: Toolchain,
+    rules: BackendRules,
+    asked_version: tuple[int, int] | None = None,
+) -> ArchVariant:
+    """Return the variant that a build against the installed torch is.
+
+    Raises:
+        PlanError: the kernel does not want this torch.
+    """
+    torch, installed = torch_table(tree.manifest), toolchain.torch.release.series
+    stable = torch.stable_abi.get(rules.BACKEND)
+    for key, bound, fits, word in (
+        ("minver", torch.minver, installed >= (torch.minver or installed), "from"),
+        ("maxver", torch.maxver, installed <= (torch.maxver or installed), "up to"),
+        ("stable-abi", stable, installed >= (stable or installed), "from"),
+    ):
+        if bound and not fits:
+            raise PlanError(
+                f"the kernel wants torch {word} {_dotted(bound)}, "
+                f"but {toolchain.torch.release} is installed",
+                where=tree.where("torch", key),
+                hint="install a torch that fits",
+            )
+    return ArchVariant(
+        framework=Framework(kind="torch-stable-abi", version=stable, cxx11_abi=None)
+        if stable
+        else Framework(kind="torch", version=installed, cxx11_abi=toolchain.torch.has_cxx11_abi),
+        compute=rules.compute(asked_version),
+        cpu=toolchain.cpu,
+        os="linux",
+    )
+
+
+def _dotted(version: tuple[int, int]) -> str:
+    return f"{version[0]}.{version[1]}"
+
+
+def _kernels_for(tree: KernelTree, backend: Backend) -> tuple[Kernel, ...]:
+    backends = tree.manifest.general.backends
+    if backend not in backends:
+        raise PlanError(
+            f"the kernel is not for {backend}",
+            where=tree.where("general", "backends"),
+            hint=f"build it for {', '.join(backends)}, or add {backend} to the list",
+        )
+    kernels = tree.manifest.kernels_for(backend)
+    if not kernels:
+        raise PlanError(
+            f"the kernel lists {backend}, but no [kernel.NAME] has backend = {str(backend)!r}",
+            where=tree.where("general", "backends"),
+            hint=f"add one, or remove {backend} from the list",
+        )
+    return kernels
+
+
+def _binding(torch: Torch, rules: BackendRules) -> Component:
+    stable = torch.stable_abi.get(rules.BACKEND)
+    target = (f"TORCH_TARGET_VERSION={stable[0] << 56 | stable[1] << 48:#018x}",) if stable else ()
+    return Component(
+        name="binding",
+        sources=tuple(path for path in torch.src if _suffix(path) in CXX_SUFFIXES),
+        include=torch.include,
+        cxx_flags=torch.cxx_flags,
+        defines=(*rules.DEFINES, *target),
+    )
+
+
+def _component(kernel: Kernel, rules: BackendRules, toolchain: Toolchain, where: str) -> Component:
+    device_sources = tuple(path for path in kernel.src if _suffix(path) in rules.DEVICE_SUFFIXES)
+    return Component(
+        name=kernel.name,
+        sources=tuple(path for path in kernel.src if _suffix(path) in CXX_SUFFIXES),
+        device_sources=device_sources,
+        include=kernel.include,
+        cxx_flags=kernel.cxx_flags,
+        device_flags=kernel.hip_flags,
+        archs=rules.pick_archs(kernel, toolchain, where) if device_sources else (),
+        defines=rules.DEFINES,
+    )
+
+
+def _check_suffixes(tree: KernelTree, kernels: tuple[Kernel, ...], rules: BackendRules) -> None:
+    known = CXX_SUFFIXES | HEADER_SUFFIXES
+    tables: list[tuple[KeyPath, tuple[str, ...], frozenset[str]]] = [
+        (("torch",), torch_table(tree.manifest).src, known)
+    ]
+    device_too = known | rules.DEVICE_SUFFIXES
+    tables += [(("kernel", kernel.name), kernel.src, device_too) for kernel in kernels]
+    for key_path, paths, suffixes in tables:
+        for index, path in enumerate(paths):
+            if _suffix(path) not in suffixes:
+                raise PlanError(
+                    f"cannot compile {path!r} for {rules.BACKEND}",
+                    where=tree.where(*key_path, "src", index),
+                    hint=f"known endings: {' '.join(sorted(suffixes))}",
+                )
+
+
+def _suffix(path: str) -> str:
+    return PurePosixPath(path).suffix

@@ -1,0 +1,1 @@
+# Builds for the CPU: kernel.cmake is all that they need.

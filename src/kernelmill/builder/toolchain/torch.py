@@ -1,0 +1,73 @@
+"""The installed torch, read from its files: importing it would take seconds and start threads."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from kernelmill.builder.errors import ToolchainError
+from kernelmill.spec.version import Release, parse_release
+
+_TIMEOUT_S = 60
+_HINT = "install torch, for example with: pip install torch"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TorchInstall:
+    """A torch that extensions can be compiled against."""
+
+    release: Release
+    has_cxx11_abi: bool
+    hip: str
+    """The HIP version it was built with, or empty."""
+    cuda: str
+    """The CUDA version it was built with, or empty."""
+    include: tuple[str, ...]
+    lib: str
+    python: str
+    """The interpreter that it belongs to."""
+    python_include: str
+
+    @property
+    def has_python_headers(self) -> bool:
+        """Whether ``Python.h`` is there."""
+        return (Path(self.python_include) / "Python.h").is_file()
+
+
+def probe_torch(python: str) -> TorchInstall:
+    """Ask the interpreter ``python`` for its torch.
+
+    The generated project asks with the same script, so both see the same torch.
+
+    Raises:
+        ToolchainError: the interpreter has no torch, or does not run.
+    """
+    script = resources.files("kernelmill.builder") / "templates/project/cmake/torch_facts.py"
+    with resources.as_file(script) as path:
+        try:
+            done = subprocess.run(
+                [python, str(path)], capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise ToolchainError(
+                f"cannot read the installed torch: {python} does not run: {error}", hint=_HINT
+            ) from error
+    if done.returncode:
+        reason = done.stderr.strip().rpartition("\n")[2]
+        raise ToolchainError(f"cannot read the installed torch: {reason}", hint=_HINT)
+    facts = json.loads(done.stdout)
+    if "error" in facts:
+        raise ToolchainError(facts["error"], hint=_HINT)
+    return TorchInstall(
+        release=parse_release(facts["version"], what="torch"),
+        has_cxx11_abi=facts["cxx11_abi"],
+        hip=facts["hip"],
+        cuda=facts["cuda"],
+        include=tuple(facts["include"]),
+        lib=facts["lib"],
+        python=facts["python"],
+        python_include=facts["python_include"],
+    )

@@ -1,0 +1,196 @@
+"""Which built variants are tested, and on what. Decides only; looks at nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from kernelmill.builder.backends import BACKENDS, rules_for
+from kernelmill.builder.errors import PlanError, SourceError, ToolchainError
+from kernelmill.spec.backend import Backend
+from kernelmill.spec.errors import InvalidVariant
+from kernelmill.spec.resolve import resolve, trace_text
+from kernelmill.spec.variant import ArchVariant, parse_variant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kernelmill.spec.errors import KernelError
+    from kernelmill.spec.host import Host
+    from kernelmill.spec.variant import Variant
+
+
+class Runner(StrEnum):
+    """What executes a variant's kernels."""
+
+    CPU = "cpu"
+    GPU = "gpu"
+    EMULATOR = "emulated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a user asked to be tested."""
+
+    folder: str
+    """The kernel's, as the user would type it."""
+    backends: tuple[Backend, ...] = ()
+    """Empty for every one that is built and can run."""
+    emulate: bool = False
+    sanitize: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """Where tests would run."""
+
+    host: Host
+    """With the CPU as its backend."""
+    gpus: tuple[str, ...] = ()
+    """Architectures of the AMD GPUs here."""
+    rocm: tuple[int, int] | None = None
+    """That of the installed PyTorch; None for a PyTorch without ROCm."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One variant to test."""
+
+    variant: Variant
+    runner: Runner
+    rocm: tuple[int, int] | None = None
+    """The ROCm that the variant is for."""
+    sanitize: bool = False
+
+    @property
+    def title(self) -> str:
+        """What is tested, and on what."""
+        return f"{self.variant} ({self.runner}{', sanitized' if self.sanitize else ''})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What to test; and why something else is not."""
+
+    trials: tuple[Trial, ...]
+    omitted: tuple[str, ...] = ()
+
+
+def parse_question(
+    folder: str, *, backends: Sequence[str] | None, emulate: bool, sanitize: bool
+) -> Question:
+    """Read the arguments of ``test``.
+
+    Raises:
+        InputError: a backend is unknown or cannot be tested, or options contradict each other.
+    """
+    asked = tuple(dict.fromkeys(Backend.parse(it, where="--backend") for it in backends or ()))
+    for backend in asked:
+        rules_for(backend)
+    if sanitize and not emulate:
+        raise PlanError("only emulated kernels can be sanitized", hint="add --emulate")
+    if emulate and asked and Backend.ROCM not in asked:
+        raise PlanError(
+            "only ROCm kernels can be emulated", hint="add --backend rocm, or leave out --emulate"
+        )
+    return Question(folder=folder, backends=asked, emulate=emulate, sanitize=sanitize)
+
+
+def plan_trials(names: Sequence[str], question: Question, site: Site) -> Plan:
+    """Choose what to test of the variants called ``names``.
+
+    Of several that fit, the one that would be loaded is tested; of ROCm variants one for each
+    ROCm when they are emulated.
+
+    Raises:
+        SourceError: nothing is built, or not for a backend that was asked for.
+        ToolchainError: there is no GPU for what was asked for.
+        KernelError: what is built does not fit the installed PyTorch.
+    """
+    built = _backends_of(names)
+    wanted = question.backends or tuple(built)
+    if not wanted:
+        raise SourceError(
+            "nothing is built yet", hint=f"run `kernel-builder build {question.folder}`"
+        )
+    if question.emulate and Backend.ROCM not in built:
+        raise _not_built(Backend.ROCM, question)
+    trials: list[Trial] = []
+    omitted: list[str] = []
+    for backend in wanted:
+        if backend not in built:
+            raise _not_built(backend, question)
+        objection = _objection(backend, question, site)
+        if objection is None:
+            trials += _trials_of(backend, built[backend], question, site)
+        elif question.backends or len(wanted) == 1:
+            raise objection
+        else:
+            omitted.append(f"leaving out {backend}: {objection.problem}; {objection.hint}")
+    return Plan(trials=tuple(trials), omitted=tuple(omitted))
+
+
+def _backends_of(names: Sequence[str]) -> dict[Backend, list[ArchVariant]]:
+    """Return the compiled variants of each backend that this version builds for, CPU first."""
+    found: dict[Backend, list[ArchVariant]] = {backend: [] for backend in BACKENDS}
+    for name in sorted(names):
+        try:
+            variant = parse_variant(name)
+        except InvalidVariant:
+            continue
+        if isinstance(variant, ArchVariant) and variant.compute.backend in found:
+            found[variant.compute.backend].append(variant)
+    return {backend: variants for backend, variants in found.items() if variants}
+
+
+def _not_built(backend: Backend, question: Question) -> SourceError:
+    return SourceError(
+        f"no build for {backend} here yet",
+        hint=f"run `kernel-builder build {question.folder} --backend {backend}`",
+    )
+
+
+def _objection(backend: Backend, question: Question, site: Site) -> KernelError | None:
+    """Say why kernels of ``backend`` cannot be executed here."""
+    if backend is Backend.CPU or question.emulate:
+        return None
+    if not site.gpus:
+        return ToolchainError("no AMD GPU here", hint="add --emulate to run without one")
+    if site.rocm is None:
+        return ToolchainError(
+            "the installed PyTorch is not for ROCm",
+            hint="install a PyTorch for ROCm, or add --emulate",
+        )
+    return None
+
+
+def _trials_of(
+    backend: Backend, variants: Sequence[ArchVariant], question: Question, site: Site
+) -> Iterator[Trial]:
+    names = [str(variant) for variant in variants]
+    if backend is Backend.CPU:
+        yield Trial(variant=_choose(names, site.host), runner=Runner.CPU)
+        return
+    if question.emulate:
+        versions = sorted({it.compute.version for it in variants if it.compute.version})
+    else:
+        versions = [site.rocm] if site.rocm else []
+    for version in versions:
+        host = replace(site.host, backend=Backend.ROCM, backend_version=version)
+        yield Trial(
+            variant=_choose(names, host),
+            runner=Runner.EMULATOR if question.emulate else Runner.GPU,
+            rocm=version,
+            sanitize=question.sanitize,
+        )
+
+
+def _choose(names: Sequence[str], host: Host) -> Variant:
+    resolution = resolve(names, host)
+    if resolution.chosen is None:
+        raise SourceError(
+            f"nothing that is built for {host.backend} fits here:\n{trace_text(resolution)}",
+            hint="build again with `kernel-builder build`, against the installed PyTorch",
+        )
+    return resolution.chosen

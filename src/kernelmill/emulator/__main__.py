@@ -1,0 +1,7 @@
+"""``python -m kernelmill.emulator``."""
+
+import sys
+
+from kernelmill.emulator.cli import main
+
+sys.exit(main())

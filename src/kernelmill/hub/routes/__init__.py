@@ -1,0 +1,1 @@
+"""HTTP endpoints: read the request, ask the service, render the reply."""

@@ -1,0 +1,1 @@
+"""What a Hub does, in terms of values: no HTTP here, and no SQL."""

@@ -1,0 +1,1 @@
+"""The protocol: requests become values, values become replies. Pure; touches no disk or SQL."""

@@ -1,0 +1,7 @@
+"""``python -m kernelmill.runtime``: the ``kernels`` command."""
+
+import sys
+
+from kernelmill.runtime.cli import main
+
+sys.exit(main())

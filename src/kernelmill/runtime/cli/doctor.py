@@ -1,0 +1,78 @@
+"""``kernels doctor``: what is here, and whether it can load kernels."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kernelmill import __version__
+from kernelmill.runtime.cli import arguments
+from kernelmill.runtime.cli.output import print_facts, print_json
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+HELP = "show what this machine offers to kernels, and what is wrong with it"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the facts; 1 when something is wrong."""
+    from kernelmill.runtime.settings import read_settings  # noqa: PLC0415 - only here
+
+    settings = read_settings()
+    host, findings = _probe()
+    facts = {
+        "kernelmill": __version__,
+        **host,
+        "endpoint": settings.endpoint,
+        "is_offline": settings.is_offline,
+        "cache": str(settings.cache_dir),
+        "local_kernels": {name: str(path) for name, path in settings.local_kernels.items()},
+    }
+    findings += [] if settings.is_offline else _check_endpoint(settings.endpoint)
+    findings += _check_cache(settings.cache_dir)
+    if args.json:
+        print_json({"version": 1, **facts, "findings": findings})
+    else:
+        print_facts({**facts, "findings": "; ".join(findings) or "none"})
+    return 1 if findings else 0
+
+
+def _probe() -> tuple[dict[str, object], list[str]]:
+    from kernelmill.runtime.explain import host_json  # noqa: PLC0415 - as above
+    from kernelmill.runtime.probe import probe_devices, probe_host  # noqa: PLC0415 - as above
+    from kernelmill.spec.errors import HostError  # noqa: PLC0415 - as above
+
+    try:
+        host = probe_host()
+        host = replace(host, devices=probe_devices(host.backend))
+    except HostError as error:
+        return {}, [error.problem]
+    missing = "torch is not installed: only builds that do without it can be loaded"
+    return host_json(host), [] if host.torch else [missing]
+
+
+def _check_endpoint(endpoint: str) -> list[str]:
+    from kernelmill.runtime.hub.remote import RemoteHub  # noqa: PLC0415 - imports huggingface_hub
+    from kernelmill.spec.errors import HubError  # noqa: PLC0415 - as above
+
+    try:
+        # Any answer will do, and every Hub answers this one.
+        RemoteHub(endpoint).fetch_trust("kernels-community")
+    except HubError as error:
+        return [f"{endpoint}: {error.problem}"]
+    return []
+
+
+def _check_cache(folder: Path) -> list[str]:
+    existing = next(each for each in (folder, *folder.parents) if each.exists())
+    if os.access(existing, os.W_OK):
+        return []
+    return [f"the cache {folder} cannot be written to: only what it holds can be loaded"]

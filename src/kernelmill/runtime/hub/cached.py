@@ -1,0 +1,75 @@
+"""A Hub that is only remembered: everything comes from the cache, nothing from the network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kernelmill.runtime.errors import NotCached
+from kernelmill.runtime.hub import Refs, RemoteFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from kernelmill.runtime.cache import Cache
+    from kernelmill.spec.names import RepoId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CachedHub:
+    """What is known of a Hub without asking it."""
+
+    endpoint: str
+    cache: Cache
+    is_offline: Final = True
+
+    def fetch_trust(self, organisation: str) -> bool | None:  # noqa: ARG002 - the protocol's name
+        """Know nothing about anyone."""
+        return None
+
+    def fetch_refs(self, repo: RepoId) -> Refs:
+        """Return the branches and tags as they were when last asked for."""
+        return Refs(branches=self.cache.read_refs(repo), tags={})
+
+    def fetch_commit(self, repo: RepoId, revision: str) -> str:
+        """Return the commit that ``revision`` had when it was last asked for."""
+        commit = self.cache.read_refs(repo).get(revision)
+        if commit is None:
+            raise self._missing(repo, f"revision '{revision}' of '{repo}'")
+        return commit
+
+    def fetch_folders(self, repo: RepoId, commit: str, folder: str) -> tuple[str, ...]:
+        """Return the names of the folders in ``folder`` that were fetched."""
+        snapshot = self.cache.snapshot(repo, commit)
+        if not snapshot.is_dir():
+            raise NotCached(
+                f"Cannot find a local snapshot for {repo} (revision: {commit}). When Hugging Face "
+                "Hub is in offline mode the kernel must already be present in the local cache.",
+                where=str(self.cache.root),
+                hint="load it once with the network on",
+            )
+        return tuple(sorted(path.name for path in snapshot.glob(f"{folder}/*") if path.is_dir()))
+
+    def fetch_files(self, repo: RepoId, commit: str, folder: str) -> tuple[RemoteFile, ...]:
+        """Return the files below ``folder`` that were fetched."""
+        snapshot = self.cache.snapshot(repo, commit)
+        paths = sorted(path for path in (snapshot / folder).rglob("*") if path.is_file())
+        return tuple(
+            RemoteFile(path=path.relative_to(snapshot).as_posix(), size_bytes=path.stat().st_size)
+            for path in paths
+        )
+
+    def download(self, repo: RepoId, commit: str, paths: Iterable[str], cache_dir: Path) -> None:
+        """Do nothing when every file is here, and refuse otherwise."""
+        snapshot = self.cache.snapshot(repo, commit)
+        for path in paths:
+            if not (snapshot / path).is_file():
+                raise self._missing(repo, f"{path} of '{repo}'", cache_dir)
+
+    def _missing(self, repo: RepoId, what: str, where: Path | None = None) -> NotCached:
+        return NotCached(
+            f"{what} is not in the cache, and Hugging Face Hub is in offline mode",
+            where=str(where or self.cache.repo_folder(repo)),
+            hint="load it once with the network on (HF_HUB_OFFLINE unset)",
+        )

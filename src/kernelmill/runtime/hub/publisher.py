@@ -1,0 +1,147 @@
+"""Uploads over HTTP, through huggingface_hub. Importing this module is what costs: do it late."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from huggingface_hub import (
+    CommitOperationAdd,
+    CommitOperationCopy,
+    CommitOperationDelete,
+    HfApi,
+    RepoFile,
+)
+from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
+
+from kernelmill.runtime.hub.remote import translated_errors
+from kernelmill.runtime.settings import API_VERSION
+from kernelmill.spec.errors import HubError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from kernelmill.spec.names import RepoId
+    from kernelmill.spec.publication import RepoType
+
+
+log = logging.getLogger(__name__)
+
+
+class RemotePublisher:
+    """A repository that takes uploads over HTTP."""
+
+    def __init__(self, endpoint: str, repo: RepoId, repo_type: RepoType) -> None:
+        self.endpoint = endpoint
+        self._repo = repo
+        self._repo_type = repo_type
+        self._api = HfApi(endpoint=endpoint, library_name="kernels", library_version=API_VERSION)
+
+    def ensure_repo(self, *, is_private: bool) -> None:
+        """Create the repository unless it exists."""
+        with translated_errors(self.endpoint, repo=self._repo):
+            # None leaves the Hub's default, and the visibility of a repository that exists.
+            self._api.create_repo(
+                str(self._repo),
+                repo_type=self._repo_type,
+                private=is_private or None,
+                exist_ok=True,
+            )
+
+    def fetch_branches(self) -> Mapping[str, str]:
+        """Return the branches: name -> commit."""
+        with translated_errors(self.endpoint, repo=self._repo):
+            refs = self._api.list_repo_refs(str(self._repo), repo_type=self._repo_type)
+        return {ref.name: ref.target_commit for ref in refs.branches}
+
+    def create_branch(self, branch: str, commit: str) -> None:
+        """Create a branch that starts at ``commit``."""
+        with translated_errors(self.endpoint, repo=self._repo, revision=commit):
+            self._api.create_branch(
+                str(self._repo), branch=branch, revision=commit, repo_type=self._repo_type
+            )
+
+    def delete_branch(self, branch: str) -> None:
+        """Delete a branch."""
+        with translated_errors(self.endpoint, repo=self._repo, revision=branch):
+            self._api.delete_branch(str(self._repo), branch=branch, repo_type=self._repo_type)
+
+    def fetch_paths(self, commit: str, folder: str) -> tuple[str, ...]:
+        """Return the paths of the files below ``folder``; none when there is no such folder."""
+        with translated_errors(self.endpoint, repo=self._repo, revision=commit):
+            try:
+                entries = list(
+                    self._api.list_repo_tree(
+                        str(self._repo),
+                        folder,
+                        recursive=True,
+                        revision=commit,
+                        repo_type=self._repo_type,
+                    )
+                )
+            except EntryNotFoundError:
+                return ()
+        return tuple(entry.path for entry in entries if isinstance(entry, RepoFile))
+
+    def commit(
+        self,
+        branch: str,
+        *,
+        parent: str,
+        additions: Mapping[str, Path],
+        deletions: Sequence[str],
+        message: str,
+    ) -> str:
+        """Make one commit on top of ``parent``, and return the branch's commit afterwards."""
+        with (
+            translated_errors(self.endpoint, repo=self._repo, revision=branch),
+            _logged_warnings(),
+        ):
+            try:
+                return self._api.create_commit(
+                    str(self._repo),
+                    _operations(additions, deletions),
+                    commit_message=message,
+                    repo_type=self._repo_type,
+                    revision=branch,
+                    parent_commit=parent,
+                ).oid
+            except HfHubHTTPError as error:
+                if error.response.status_code in {409, 412}:
+                    raise HubError(
+                        f"'{branch}' of '{self._repo}' changed during the upload",
+                        where=self.endpoint,
+                        hint="somebody else uploads, too: run the command again",
+                    ) from error
+                raise
+            except ValueError as error:
+                raise HubError(
+                    f"the upload is not acceptable: {' '.join(str(error).split())}",
+                    where=self.endpoint,
+                    hint="correct the card's metadata block",
+                ) from error
+
+
+def _operations(
+    additions: Mapping[str, Path], deletions: Sequence[str]
+) -> list[CommitOperationAdd | CommitOperationCopy | CommitOperationDelete]:
+    return [
+        *(
+            CommitOperationAdd(path_in_repo=target, path_or_fileobj=source)
+            for target, source in sorted(additions.items())
+        ),
+        *(CommitOperationDelete(path_in_repo=path, is_folder=False) for path in deletions),
+    ]
+
+
+@contextmanager
+def _logged_warnings() -> Iterator[None]:
+    """Log what huggingface_hub warns of: its caller is no Python code of the user's."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        log.warning("%s", " ".join(str(warning.message).split()))

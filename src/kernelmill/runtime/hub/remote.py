@@ -1,0 +1,241 @@
+"""A Hub over HTTP, through huggingface_hub. Importing this module is what costs: do it late."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from huggingface_hub import HfApi, RepoFile, RepoFolder
+from huggingface_hub.errors import (
+    BadRequestError,
+    EntryNotFoundError,
+    GatedRepoError,
+    HfHubHTTPError,
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
+
+from kernelmill.runtime.errors import (
+    AccessDenied,
+    CacheUnusable,
+    HubUnreachable,
+    RepositoryNotFound,
+    RevisionNotFound,
+)
+from kernelmill.runtime.hub import Refs, RemoteFile
+from kernelmill.runtime.hub.guard import ensure_commit, guard_client
+from kernelmill.runtime.settings import API_VERSION
+from kernelmill.spec.errors import HubError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from kernelmill.spec.names import RepoId
+
+REPO_TYPE: Final = "kernel"
+DOWNLOAD_THREADS: Final = 8
+"""huggingface_hub's own number for a snapshot."""
+MAX_ENTRIES: Final = 100_000
+"""Most files and folders one listing may have: a Hub could send pages for ever."""
+
+# httpx2.HTTPError, the root of what a failing connection raises, without naming a dependency that
+# is huggingface_hub's own choice.
+_TransportError: type[BaseException] = HfHubHTTPError.__bases__[0]
+
+
+class RemoteHub:
+    """A Hub that answers over HTTP."""
+
+    is_offline: Final = False
+
+    def __init__(self, endpoint: str, user_agent: str | Mapping[str, str] | None = None) -> None:
+        self._endpoint = endpoint
+        # NOTE: huggingface_hub reads HF_ENDPOINT when it is imported; ours is of this call.
+        self._api = HfApi(
+            endpoint=endpoint,
+            library_name="kernels",
+            library_version=API_VERSION,
+            user_agent=user_agent
+            if user_agent is None or isinstance(user_agent, str)
+            else dict(user_agent),
+        )
+
+    @property
+    def endpoint(self) -> str:
+        """The Hub's base URL."""
+        return self._endpoint
+
+    def fetch_trust(self, organisation: str) -> bool | None:
+        """Tell whether the Hub vouches for ``organisation``; None when there is no such one."""
+        try:
+            with translated_errors(self._endpoint):
+                overview = self._api.get_organization_overview(organisation)
+        except HubError as error:
+            if _status(error.__cause__) in {401, 404}:
+                return None
+            raise
+        # Another organisation's answer, as after a redirect, says nothing about this one.
+        is_meant = str(overview.name).lower() == organisation.lower()
+        return is_meant and getattr(overview, "trustedKernelPublisher", False) is True
+
+    def fetch_refs(self, repo: RepoId) -> Refs:
+        """Return the repository's branches and tags."""
+        with translated_errors(self._endpoint, repo=repo):
+            refs = self._api.list_repo_refs(str(repo), repo_type=REPO_TYPE)
+            return Refs(
+                branches={
+                    _text(ref.name): ensure_commit(ref.target_commit) for ref in refs.branches
+                },
+                tags={_text(ref.name): ensure_commit(ref.target_commit) for ref in refs.tags},
+            )
+
+    def fetch_commit(self, repo: RepoId, revision: str) -> str:
+        """Return the commit that a branch, tag, full ref or commit id names."""
+        with translated_errors(self._endpoint, repo=repo, revision=revision):
+            info = self._api.repo_info(str(repo), repo_type=REPO_TYPE, revision=revision)
+            return ensure_commit(info.sha)
+
+    def fetch_folders(self, repo: RepoId, commit: str, folder: str) -> tuple[str, ...]:
+        """Return the names of the folders in ``folder``; none when there is no such folder."""
+        entries = self._fetch_tree(repo, commit, folder, is_recursive=False)
+        names = (entry.path for entry in entries if isinstance(entry, RepoFolder))
+        return tuple(sorted(name.rpartition("/")[2] for name in names))
+
+    def fetch_files(self, repo: RepoId, commit: str, folder: str) -> tuple[RemoteFile, ...]:
+        """Return every file below ``folder``; none when there is no such folder."""
+        entries = self._fetch_tree(repo, commit, folder, is_recursive=True)
+        return tuple(
+            RemoteFile(path=entry.path, size_bytes=entry.size)
+            for entry in entries
+            if isinstance(entry, RepoFile)
+        )
+
+    def _fetch_tree(
+        self, repo: RepoId, commit: str, folder: str, *, is_recursive: bool
+    ) -> list[RepoFile | RepoFolder]:
+        with translated_errors(self._endpoint, repo=repo, revision=commit):
+            found = self._api.list_repo_tree(
+                str(repo),
+                path_in_repo=folder,
+                recursive=is_recursive,
+                revision=commit,
+                repo_type=REPO_TYPE,
+            )
+            try:
+                entries = list(islice(found, MAX_ENTRIES + 1))
+            except EntryNotFoundError:
+                return []
+            if len(entries) > MAX_ENTRIES:
+                raise HubError(f"the Hub lists more than {MAX_ENTRIES} files in {folder!r}")
+            for entry in entries:
+                _text(entry.path)
+                if isinstance(entry, RepoFile) and not isinstance(entry.size, int):
+                    raise TypeError(f"{entry.size!r:.80} is no size")
+            return entries
+
+    def download(self, repo: RepoId, commit: str, paths: Iterable[str], cache_dir: Path) -> None:
+        """Put files into ``cache_dir`` in huggingface_hub's layout; those already there stay."""
+        guard_client()
+
+        def fetch(path: str) -> None:
+            with translated_errors(self._endpoint, repo=repo, revision=commit):
+                self._api.hf_hub_download(
+                    str(repo), path, repo_type=REPO_TYPE, revision=commit, cache_dir=cache_dir
+                )
+
+        with ThreadPoolExecutor(DOWNLOAD_THREADS, thread_name_prefix="kernelmill-fetch") as pool:
+            try:
+                for future in [pool.submit(fetch, path) for path in paths]:
+                    future.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+
+@contextmanager
+def translated_errors(
+    endpoint: str, *, repo: RepoId | None = None, revision: str = ""
+) -> Iterator[None]:
+    """Turn huggingface_hub's exceptions into ours: problem, place, one thing to do."""
+    where = f"{endpoint}/{REPO_TYPE}s/{repo}" if repo else endpoint
+    try:
+        yield
+    except GatedRepoError as error:
+        raise AccessDenied(
+            f"access to '{repo}' has to be requested from its owner",
+            where=where,
+            hint="open the page and ask, then set HF_TOKEN",
+        ) from error
+    except RepositoryNotFoundError as error:
+        raise RepositoryNotFound(
+            f"there is no kernel repository '{repo}', or you may not see it",
+            where=where,
+            hint="check the name; for a private repository set HF_TOKEN",
+        ) from error
+    except RevisionNotFoundError as error:
+        raise RevisionNotFound(
+            f"'{repo}' has no revision '{revision}'",
+            where=where,
+            hint=f"`kernels versions {repo}` lists what there is",
+        ) from error
+    except HfHubHTTPError as error:
+        raise _refusal(error, where) from error
+    except (_TransportError, LocalEntryNotFoundError, OfflineModeIsEnabled, OSError) as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            raise CacheUnusable(
+                f"cannot write the cache: {error.strerror}",
+                where=str(error.filename),
+                hint="set KERNELS_CACHE to a folder that can be written",
+            ) from error
+        raise HubUnreachable(
+            f"the Hub does not answer ({_root_cause(error)})",
+            where=endpoint,
+            hint="check the network and HF_ENDPOINT, or set HF_HUB_OFFLINE=1 to use the cache",
+        ) from error
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        # huggingface_hub takes a reply's shape for granted: this is how it meets another one.
+        raise HubError(
+            f"the Hub's answer makes no sense ({type(error).__name__}: {error!s:.200})",
+            where=where,
+            hint="check that HF_ENDPOINT is a Hub, and no page of a proxy answers for it",
+        ) from error
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.80} is no name")
+    return value
+
+
+def _refusal(error: HfHubHTTPError, where: str) -> HubError:
+    status, said = _status(error), (error.server_message or "").strip() or "no reason given"
+    if status in {401, 403}:
+        return AccessDenied(
+            f"the Hub refuses: {said} (HTTP {status})",
+            where=where,
+            hint="set HF_TOKEN to a token with the right to do this",
+        )
+    if isinstance(error, BadRequestError):
+        return HubError(
+            f"the Hub rejects the request: {said} (HTTP {status})",
+            where=where,
+            hint="change what the Hub objects to",
+        )
+    return HubError(
+        f"the Hub failed: {said} (HTTP {status})", where=where, hint="try again in a while"
+    )
+
+
+def _status(error: BaseException | None) -> int:
+    return error.response.status_code if isinstance(error, HfHubHTTPError) else 0
+
+
+def _root_cause(error: BaseException) -> str:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return str(error) or type(error).__name__

@@ -1,0 +1,219 @@
+"""Load one variant's folder into this process: check it, import it, remember it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kernelmill.runtime import modules
+from kernelmill.runtime.dlopen import read_complaint
+from kernelmill.runtime.errors import KernelClash, LoadFailed, NoModule
+from kernelmill.runtime.integrity import Contents, check_integrity, read_digest
+from kernelmill.spec import metadata as metadata_format
+from kernelmill.spec.errors import DigestMismatch, InvalidVariant, MetadataError
+from kernelmill.spec.variant import Variant, parse_variant
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import ModuleType
+
+    from kernelmill.spec.metadata import Metadata
+
+log = logging.getLogger(__name__)
+
+MAX_METADATA_BYTES: Final = 16 * 1024 * 1024
+"""Room for the digests of a hundred thousand files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepoInfo:
+    """Where on a Hub a kernel came from."""
+
+    repo_id: str
+    revision: str
+    """The commit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedKernel:
+    """A kernel that is loaded in this process."""
+
+    metadata: Metadata
+    module: ModuleType
+    repo_info: RepoInfo | None
+    """None for a kernel that was loaded from a folder."""
+
+
+_loaded: dict[Path, LoadedKernel] = {}
+# One lock per kernel, re-entrant: a kernel that is being imported may ask for itself.
+_locks: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)
+_locks_guard = threading.Lock()
+
+
+def get_loaded_kernels() -> list[LoadedKernel]:
+    """Return every kernel loaded in this process, one per folder, in the order of loading."""
+    return list(_loaded.values())
+
+
+def load_variant(folder: Path, *, root: Path, repo_info: RepoInfo | None = None) -> ModuleType:
+    """Return the module of the variant in ``folder``; the same one on every call.
+
+    Args:
+        folder: holds ``metadata.json`` and the kernel's files.
+        root: the folder that links may not leave.
+        repo_info: where it came from.
+
+    Raises:
+        MetadataError: there is no usable ``metadata.json``.
+        DigestMismatch: a file is missing, was changed or was added.
+        KernelClash: its id belongs to another module.
+        LoadFailed: its compiled part does not fit this process.
+        NoModule: it has no ``__init__.py``.
+    """
+    folder = folder.resolve()
+    if folder in _loaded:
+        return _loaded[folder].module
+    name = repo_info.repo_id.rpartition("/")[2] if repo_info else folder.name
+    metadata = read_metadata(folder, name=name)
+    with _lock_of(metadata.id):
+        if folder not in _loaded:
+            ensure_integrity(folder, metadata, root=root)
+            module = _twin_of(folder, metadata) or _import(folder, metadata, repo_info)
+            _loaded[folder] = LoadedKernel(metadata=metadata, module=module, repo_info=repo_info)
+        return _loaded[folder].module
+
+
+def read_metadata(folder: Path, *, name: str = "kernel") -> Metadata:
+    """Return what a variant says of itself.
+
+    Args:
+        folder: the variant.
+        name: the kernel's name, for builds so old that they do not give it.
+    """
+    path = folder / "metadata.json"
+    try:
+        if path.stat().st_size > MAX_METADATA_BYTES:
+            raise MetadataError(
+                f"larger than {MAX_METADATA_BYTES} bytes",
+                where=str(path),
+                hint="rebuild the kernel",
+            )
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise MetadataError(
+            "there is no metadata.json", where=str(folder), hint="rebuild the kernel"
+        ) from error
+    except OSError as error:
+        raise MetadataError(f"cannot be read: {error.strerror}", where=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise MetadataError("not UTF-8 text", where=str(path), hint="rebuild the kernel") from error
+    metadata = metadata_format.parse(
+        text, where=str(path), variant=variant_of(folder.name), name=name
+    )
+    if not metadata.id.isidentifier():
+        raise MetadataError(
+            f"{metadata.id!r} cannot be the name of a module",
+            where=f"{path} id",
+            hint="rebuild the kernel",
+        )
+    return metadata
+
+
+def variant_of(name: str) -> Variant | None:
+    """Return the variant that a folder's name stands for; None for another kind of name."""
+    try:
+        return parse_variant(name)
+    except InvalidVariant:
+        return None
+
+
+def ensure_integrity(folder: Path, metadata: Metadata, *, root: Path) -> None:
+    """Stop here unless the folder holds what its metadata lists."""
+    if metadata.digest is None:
+        log.warning(
+            "kernel '%s' in %s has no digest: its files cannot be checked", metadata.name, folder
+        )
+    findings = check_integrity(folder, metadata.digest, root=root)
+    if findings:
+        raise DigestMismatch(
+            f"kernel does not match the expected digest: {'; '.join(findings)}",
+            where=str(folder),
+            hint="somebody changed these files: remove the folder, and fetch or build it again",
+        )
+
+
+def _lock_of(module_id: str) -> threading.RLock:
+    with _locks_guard:
+        return _locks[module_id]
+
+
+def _twin_of(folder: Path, metadata: Metadata) -> ModuleType | None:
+    """Return the module of the same build that was loaded from another folder.
+
+    Loading it twice would register its operators twice, which PyTorch answers with an abort.
+    """
+    for path, kernel in list(_loaded.items()):
+        if kernel.metadata.id != metadata.id:
+            continue
+        if read_digest(path).files == read_digest(folder).files:
+            log.info("%s is the build that was loaded from %s", folder, path)
+            return kernel.module
+        raise KernelClash(
+            f"another build with the id '{metadata.id}' is loaded, from {path}",
+            where=str(folder),
+            hint="load one of them only, or rebuild one, so that it gets an id of its own",
+        )
+    return None
+
+
+def _import(folder: Path, metadata: Metadata, repo_info: RepoInfo | None) -> ModuleType:
+    contents = Contents(folder=folder, digest=metadata.digest)
+    try:
+        return modules.import_kernel(metadata.id, _module_file(folder, metadata), contents)
+    except (ImportError, OSError) as error:
+        complaint = read_complaint(str(error))
+        if complaint is None or isinstance(error, KernelClash):
+            _add_origin(error, folder, metadata, repo_info)
+            raise
+        problem, hint = complaint
+        place = getattr(error, "path", None) or str(folder)
+        raise LoadFailed(
+            f"cannot load kernel '{metadata.name}': it {problem}; built for {folder.name}, "
+            f"you have {_environment()}",
+            where=place,
+            hint=hint,
+        ) from error
+    except BaseException as error:
+        _add_origin(error, folder, metadata, repo_info)
+        raise
+
+
+def _add_origin(
+    error: BaseException, folder: Path, metadata: Metadata, repo_info: RepoInfo | None
+) -> None:
+    origin = f" ({repo_info.repo_id}, revision: {repo_info.revision})" if repo_info else ""
+    error.add_note(f"while importing kernel '{metadata.name}', variant '{folder.name}'{origin}")
+
+
+def _module_file(folder: Path, metadata: Metadata) -> Path:
+    for path in (folder / "__init__.py", folder / metadata.python_name / "__init__.py"):
+        if path.is_file():
+            return path
+    packages = sorted(folder.glob("*/__init__.py"))
+    if "name" in metadata.assumed and len(packages) == 1:
+        return packages[0]
+    raise NoModule(
+        f"No kernel module found at: `{folder}`", hint="its author has to build it again"
+    )
+
+
+def _environment() -> str:
+    from kernelmill.runtime.probe import probe_host  # noqa: PLC0415 - only a failure needs torch
+
+    host = probe_host()
+    version = ".".join(map(str, host.backend_version or ()))
+    torch = f"torch {host.torch.text}" if host.torch else "no torch"
+    return f"{torch}, {host.backend} {version}".rstrip() + f", {host.cpu}-{host.os}"

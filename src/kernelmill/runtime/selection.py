@@ -1,0 +1,91 @@
+"""Which build of a kernel to load: every entry point asks here, so that they all agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kernelmill.runtime.load import variant_of
+from kernelmill.runtime.revisions import Choice, choose_revision
+from kernelmill.spec.errors import NoVariant
+from kernelmill.spec.resolve import Resolution, no_variant, resolve
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kernelmill.runtime.hub import Hub
+    from kernelmill.spec.host import Host
+    from kernelmill.spec.names import RepoId
+
+BUILD_FOLDER: Final = "build"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """A commit of a repository and what was decided about each of its builds."""
+
+    repo: RepoId
+    choice: Choice
+    resolution: Resolution
+
+    def require_variant(self, host: Host) -> str:
+        """Return the folder name of the chosen build.
+
+        Raises:
+            NoVariant: none fits ``host``; says why not, one by one.
+        """
+        if self.resolution.chosen is None:
+            raise no_variant(
+                self.resolution, repo=str(self.repo), revision=self.choice.name, host=host
+            )
+        return str(self.resolution.chosen)
+
+
+def select_build(
+    hub: Hub,
+    host: Host,
+    repo: RepoId,
+    *,
+    version: int | None = None,
+    revision: str | None = None,
+) -> Selection:
+    """Choose the commit that is asked for, and the best of its builds for ``host``."""
+    choice = choose_revision(hub, repo, version=version, revision=revision)
+    folders = hub.fetch_folders(repo, choice.commit, BUILD_FOLDER)
+    return Selection(repo=repo, choice=choice, resolution=resolve(folders, host))
+
+
+def select_local(path: Path, host: Host) -> Path:
+    """Return the folder of the best build for ``host`` under ``path``.
+
+    ``path`` is a folder of builds, a kernel's repository with such a folder in it, or one build.
+
+    Raises:
+        NoVariant: none fits; says why not, one by one.
+    """
+    if not path.is_dir():
+        raise NoVariant(
+            f"there is no folder '{path}'", hint="give the folder of a kernel, or of its builds"
+        )
+    is_build = (path / "metadata.json").is_file()
+    name = path.resolve().name
+    if is_build and variant_of(name) is None:
+        return path  # a build under another name, such as Nix gives: there is nothing to compare
+    folder = path.resolve().parent if is_build else builds_folder(path)
+    resolution = resolve([name] if is_build else _folder_names(folder), host)
+    if resolution.chosen is None:
+        raise no_variant(resolution, repo=str(path), revision="", host=host)
+    return folder / str(resolution.chosen)
+
+
+def builds_folder(path: Path) -> Path:
+    """Return the folder that holds the builds of the kernel at ``path``."""
+    builds = path / BUILD_FOLDER
+    # NOTE: `torch-ext`, which every kernel's repository holds, is named like a build.
+    named = filter(variant_of, _folder_names(path))
+    holds_builds = any((path / name / "metadata.json").is_file() for name in named)
+    return path if holds_builds or not builds.is_dir() else builds
+
+
+def _folder_names(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.iterdir() if each.is_dir())

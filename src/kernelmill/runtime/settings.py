@@ -1,0 +1,153 @@
+"""What the environment says about Hubs, caches and local kernels, read at the time of each call."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from kernelmill.spec.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+API_VERSION: Final = "0.18.2"
+"""The version of Hugging Face's ``kernels`` whose interface this package offers."""
+
+PUBLIC_HUB: Final = "https://huggingface.co"
+TRUE_TEXTS: Final = frozenset({"1", "ON", "YES", "TRUE"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The part of the environment that loading depends on."""
+
+    endpoint: str
+    """Base URL of the Hub, without a slash at its end."""
+    cache_dir: Path
+    """Where kernels from ``endpoint`` are kept. Another endpoint has another folder."""
+    is_offline: bool
+    local_kernels: Mapping[str, Path]
+    """Repository id -> folder that is used instead of the Hub."""
+    is_telemetry_off: bool
+
+
+def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
+    """Return the settings that hold now.
+
+    Args:
+        environ: the environment; that of the process by default.
+
+    Raises:
+        InputError: ``HF_ENDPOINT`` or ``LOCAL_KERNELS`` cannot be used.
+    """
+    env = os.environ if environ is None else environ
+    endpoint = parse_endpoint(env.get("HF_ENDPOINT") or PUBLIC_HUB)
+    return Settings(
+        endpoint=endpoint,
+        cache_dir=endpoint_folder(cache_root(env), endpoint),
+        is_offline=_is_offline(env),
+        local_kernels=parse_local_kernels(env.get("LOCAL_KERNELS", "")),
+        is_telemetry_off=_is_true(env.get("HF_HUB_DISABLE_TELEMETRY", "")),
+    )
+
+
+def parse_endpoint(text: str) -> str:
+    """Read the base URL of a Hub."""
+    if not is_hub_url(text):
+        raise InputError(
+            f"{without_password(text)!r} is not the URL of a Hub",
+            where="HF_ENDPOINT",
+            hint='write it as "https://hub.example.org" or "http://127.0.0.1:8080"',
+        )
+    if "@" in urlsplit(text).netloc:
+        raise InputError(
+            f"the URL {without_password(text)!r} holds a user or a password",
+            where="HF_ENDPOINT",
+            hint="leave it out, for every message shows the URL, and set HF_TOKEN",
+        )
+    return text.rstrip("/")
+
+
+def is_hub_url(text: str) -> bool:
+    """Tell whether ``text`` is a base URL: a scheme, a host, perhaps a port and a path."""
+    try:
+        parts = urlsplit(text)
+        is_base = not (parts.query or parts.fragment) and parts.port != 0
+    except ValueError:  # a port or an IPv6 address that is none
+        return False
+    # urlsplit drops line breaks and tabs, wherever they are.
+    is_plain = text.isascii() and text.isprintable() and " " not in text
+    return is_base and is_plain and parts.scheme in {"http", "https"} and bool(parts.hostname)
+
+
+def without_password(url: str) -> str:
+    """Return ``url`` without what stands before the host."""
+    return re.sub(r"//[^/]*@", "//", url)
+
+
+def cache_root(env: Mapping[str, str]) -> Path:
+    """Return the folder of all cached kernels; the first variable that is set names it."""
+    for name in ("KERNELS_CACHE", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
+        if env.get(name):
+            return _home_path(env[name], name)
+    if env.get("HF_HOME"):
+        return _home_path(env["HF_HOME"], "HF_HOME") / "hub"
+    cache = _home_path(env.get("XDG_CACHE_HOME") or "~/.cache", "XDG_CACHE_HOME")
+    return cache / "huggingface" / "hub"
+
+
+def endpoint_folder(root: Path, endpoint: str) -> Path:
+    """Return the part of the cache that belongs to ``endpoint``.
+
+    The public Hub has ``root`` itself, which it shares with huggingface_hub; any other Hub has a
+    folder of its own, so that a repository of the same name there is never taken from it.
+    """
+    if endpoint == PUBLIC_HUB:
+        return root
+    readable = re.sub(r"[^A-Za-z0-9.]+", "-", urlsplit(endpoint).netloc)
+    return root / "endpoints" / f"{readable}-{hashlib.sha256(endpoint.encode()).hexdigest()[:8]}"
+
+
+def parse_local_kernels(text: str) -> dict[str, Path]:
+    """Read ``org/name=path:org/name=path``, the format of ``LOCAL_KERNELS``."""
+    overrides = {}
+    for entry in filter(None, text.split(":")):
+        repo_id, equals, path = entry.partition("=")
+        if not (equals and repo_id and path):
+            raise InputError(
+                f"Invalid LOCAL_KERNELS entry: {entry}. "
+                "Expected format: repo_id_1=path_1:repo_id_2=path_2",
+                hint="correct or unset LOCAL_KERNELS",
+            )
+        overrides[repo_id] = _home_path(path, "LOCAL_KERNELS")
+    return overrides
+
+
+def _home_path(text: str, where: str) -> Path:
+    """Return a path whose ``~`` was replaced."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise InputError(
+            f"{text!r} needs a home folder, and there is none",
+            where=where,
+            hint="set HOME, or write the whole path",
+        ) from error
+
+
+def _is_offline(env: Mapping[str, str]) -> bool:
+    # Programs also switch huggingface_hub offline by hand, once it is imported: believe that, too.
+    constants = sys.modules.get("huggingface_hub.constants")
+    return _is_true(env.get("HF_HUB_OFFLINE") or env.get("TRANSFORMERS_OFFLINE") or "") or bool(
+        getattr(constants, "HF_HUB_OFFLINE", False)
+    )
+
+
+def _is_true(text: str) -> bool:
+    return text.upper() in TRUE_TEXTS

@@ -1,0 +1,1 @@
+"""The editions of ``build.toml``: one reader each, one model for all."""

@@ -1,0 +1,257 @@
+"""Which build fits a host, and why each other one does not.
+
+Every rule is a function from a variant and a host to an objection. The order of preference is
+total, so the answer depends neither on the order of the names nor on sets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from kernelmill.spec.backend import Backend
+from kernelmill.spec.errors import InvalidVariant, NoVariant
+from kernelmill.spec.variant import ArchVariant, Compute, NoarchVariant, Variant, parse_variant
+from kernelmill.spec.version import parse_release
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from kernelmill.spec.host import Host
+
+METAL_MIN_MACOS: Final = (26, 0)
+"""The first macOS whose Metal language version the builds use."""
+
+FREE_THREADED_MIN_PYTHON: Final = (3, 15)
+"""The first CPython whose limited API covers free-threaded builds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What was decided about one variant."""
+
+    variant: Variant
+    objection: str
+    """Why it does not fit; empty when it does."""
+    note: str = ""
+    """A reservation about one that fits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """The choice and its reasons."""
+
+    chosen: Variant | None
+    trace: tuple[Decision, ...]
+    """Best first; those that do not fit last."""
+    skipped: tuple[str, ...]
+    """Folder names that are no variants."""
+
+
+def resolve(names: Iterable[str], host: Host) -> Resolution:
+    """Choose the best of the variants named ``names`` for ``host``."""
+    variants: list[Variant] = []
+    skipped: list[str] = []
+    for name in sorted(set(names)):
+        try:
+            variants.append(parse_variant(name))
+        except InvalidVariant:
+            skipped.append(name)
+    trace = [_decide(variant, host) for variant in variants]
+    trace.sort(key=lambda it: (bool(it.objection), *_preference(it.variant), str(it.variant)))
+    chosen = next((it.variant for it in trace if not it.objection), None)
+    return Resolution(chosen=chosen, trace=tuple(trace), skipped=tuple(skipped))
+
+
+def _decide(variant: Variant, host: Host) -> Decision:
+    objection = _first_objection(variant, host)
+    note = "" if objection else _note(variant, host)
+    return Decision(variant=variant, objection=objection, note=note)
+
+
+def _first_objection(variant: Variant, host: Host) -> str:
+    return next(filter(None, (check(variant, host) for check in _CHECKS)), "")
+
+
+def _preference(variant: Variant) -> tuple[int, tuple[int, int], tuple[int, int], bool]:
+    """Rank a variant, smallest first.
+
+    Stable ABI (newest first), PyTorch, TVM FFI, one backend's Python, anybody's Python; then the
+    newest backend; then the untagged one.
+    """
+    if isinstance(variant, NoarchVariant):
+        return (4 if variant.name == "universal" else 3), (0, 0), (0, 0), False
+    framework = variant.framework
+    rank = {"torch-stable-abi": 0, "torch": 1, "tvm-ffi": 2}[framework.kind]
+    backend_version = variant.compute.version or (0, 0)
+    tagged = framework.cxx11_abi is not None
+    return rank, _descending(framework.version), _descending(backend_version), tagged
+
+
+def _descending(version: tuple[int, int]) -> tuple[int, int]:
+    return -version[0], -version[1]
+
+
+def _note(variant: Variant, host: Host) -> str:
+    """Warn about a build for a series of PyTorch that is not released yet."""
+    if not (isinstance(variant, ArchVariant) and host.torch and host.torch.is_prerelease):
+        return ""
+    depends = variant.framework.kind in {"torch", "torch-stable-abi"}
+    # An older stable ABI is settled, whatever the nightly does.
+    same_series = variant.framework.version == host.torch.series
+    return "nightly: ABI may differ" if depends and same_series else ""
+
+
+def _check_free_threading(variant: Variant, host: Host) -> str:
+    if isinstance(variant, NoarchVariant) or not host.is_free_threaded:
+        return ""
+    if host.python >= FREE_THREADED_MIN_PYTHON:
+        return ""
+    return f"compiled builds need free-threaded Python {_dotted(FREE_THREADED_MIN_PYTHON)} or newer"
+
+
+def _check_cpu(variant: Variant, host: Host) -> str:
+    if isinstance(variant, NoarchVariant) or variant.cpu == host.cpu:
+        return ""
+    return f"CPU ({variant.cpu}) does not match system CPU ({host.cpu})"
+
+
+def _check_os(variant: Variant, host: Host) -> str:
+    if isinstance(variant, NoarchVariant) or variant.os == host.os:
+        return ""
+    return f"OS ({variant.os}) does not match system OS ({host.os})"
+
+
+def _check_framework(variant: Variant, host: Host) -> str:
+    if isinstance(variant, NoarchVariant):
+        return ""
+    wants, torch = variant.framework, host.torch
+    match wants.kind:
+        case "torch-stable-abi":
+            if torch is None or wants.version > torch.series:
+                abi = f"Torch stable ABI version ({_dotted(wants.version)})"
+                return f"{abi} is too new for environment Torch version ({torch})"
+        case "torch":
+            if torch is None or wants.version != torch.series:
+                return _mismatch("Torch version", _dotted(wants.version), str(torch))
+            if wants.cxx11_abi is not None and wants.cxx11_abi != host.cxx11_abi:
+                return _mismatch("Torch CXX11 ABI", str(wants.cxx11_abi), str(host.cxx11_abi))
+        case "tvm-ffi":
+            if wants.version != host.tvm_ffi:
+                return _mismatch("tvm-ffi version", _dotted(wants.version), _dotted(host.tvm_ffi))
+    return ""
+
+
+def _check_compute(variant: Variant, host: Host) -> str:
+    if isinstance(variant, NoarchVariant):
+        return ""
+    wants = variant.compute
+    has = Compute(backend=host.backend, version=host.backend_version)
+    if wants.backend == has.backend == Backend.CUDA and wants.version and has.version:
+        if wants.version[0] == has.version[0] and wants.version <= has.version:
+            return ""
+        versions = f"({_dotted(wants.version)}) is not compatible with system CUDA version"
+        return f"CUDA version {versions} ({_dotted(has.version)})"
+    if wants != has:
+        return f"backend ({wants}) does not match selected backend ({has})"
+    if wants.backend == Backend.METAL and (host.macos is None or host.macos < METAL_MIN_MACOS):
+        return (
+            f"Metal kernels require macOS {_dotted(METAL_MIN_MACOS)} or later, "
+            f"system macOS version is {_dotted(host.macos)}"
+        )
+    return ""
+
+
+def _check_noarch(variant: Variant, host: Host) -> str:
+    if isinstance(variant, ArchVariant) or variant.name == "universal":
+        return ""
+    if variant.name == ("npu" if host.backend == Backend.CANN else host.backend.value):
+        return ""
+    system = f"system backend ({host.backend})"
+    return f"backend ({variant.name}) does not match {system} and is not universal"
+
+
+_CHECKS: Final[tuple[Callable[[Variant, Host], str], ...]] = (
+    _check_free_threading,
+    _check_cpu,
+    _check_os,
+    _check_framework,
+    _check_compute,
+    _check_noarch,
+)
+
+
+def _mismatch(what: str, wants: str, has: str) -> str:
+    return f"{what} ({wants}) does not match environment {what} ({has})"
+
+
+def _dotted(version: tuple[int, int] | None) -> str:
+    return f"{version[0]}.{version[1]}" if version else "None"
+
+
+def trace_text(resolution: Resolution) -> str:
+    """Return one line per variant, best first, with the reason for each that does not fit."""
+    return "\n".join(_trace_line(it, resolution) for it in resolution.trace)
+
+
+def _trace_line(decision: Decision, resolution: Resolution) -> str:
+    if decision.objection:
+        return f"{decision.variant}: {decision.objection}"
+    preferred = ", preferred" if decision.variant == resolution.chosen else ""
+    note = f" ({decision.note})" if decision.note else ""
+    return f"{decision.variant} compatible{preferred} ✅{note}"
+
+
+def no_variant(resolution: Resolution, *, repo: str, revision: str, host: Host) -> NoVariant:
+    """Return the error for a resolution without a choice: the trace, the counts, one way out.
+
+    Args:
+        resolution: what ``resolve`` gave.
+        repo: the repository's id, or the local path.
+        revision: its revision; empty for a local path.
+        host: the host that was resolved for.
+    """
+    at = f" (revision: {revision})" if revision else ""
+    parts = [f"Cannot find a build variant for this system in {repo}{at}:"]
+    if resolution.trace:
+        parts.append(trace_text(resolution))
+    parts.append(_count(resolution, host))
+    return NoVariant("\n\n".join(parts), hint=_way_out(resolution, host))
+
+
+def _count(resolution: Resolution, host: Host) -> str:
+    found, skipped = len(resolution.trace), resolution.skipped
+    system = Compute(backend=host.backend, version=host.backend_version)
+    text = f"no variant for {system} among {found} found" if found else "no build variants found"
+    if skipped:
+        text += f"; skipped {len(skipped)} not named like a variant: {', '.join(skipped)}"
+    return text
+
+
+def _way_out(resolution: Resolution, host: Host) -> str:
+    if not resolution.trace:
+        return "check the repository and revision: builds are in build/<variant>"
+    names = [str(it.variant) for it in resolution.trace]
+    if on_cpu := resolve(names, host.with_backend(Backend.CPU)).chosen:
+        return f"found {on_cpu}; pass backend='cpu' to use it"
+    has = Compute(backend=host.backend, version=host.backend_version)
+    for it in resolution.trace:
+        if isinstance(it.variant, ArchVariant) and _fits_other_torch(it.variant, host):
+            wants = f"PyTorch {_dotted(it.variant.framework.version)} for {it.variant.compute}"
+            found = f"PyTorch {host.torch} for {has}" if host.torch else "no PyTorch"
+            return f"{it.variant} needs {wants}; this environment has {found}"
+    return "ask its author for a build for this system, or build it with kernel-builder"
+
+
+def _fits_other_torch(variant: ArchVariant, host: Host) -> bool:
+    """Tell whether all that is missing is another PyTorch, for the same kind of device."""
+    if variant.framework.kind == "tvm-ffi" or variant.compute.backend != host.backend:
+        return False
+    text = _dotted(variant.framework.version)
+    other = replace(
+        host,
+        torch=parse_release(text, what="PyTorch"),
+        backend_version=variant.compute.version,
+        cxx11_abi=variant.framework.cxx11_abi,
+    )
+    return not _first_objection(variant, other)

@@ -1,0 +1,1 @@
+// src/launch.cpp

@@ -1,0 +1,1 @@
+// torch-ext/torch_binding.cpp

@@ -1,0 +1,2 @@
+// Nothing of torch: the launchers of kernels.hip are called through ctypes.
+#include "kernels.h"
