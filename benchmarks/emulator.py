@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Final, TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -27,7 +27,6 @@ from tests.integration.emulated_gemm import (  # noqa: E402 - a script has no pa
     make_operands,
     run_gemm,
 )
-
 
 if TYPE_CHECKING:
     from kernelmill.binary.code_object import CodeObject
