@@ -308,3 +308,22 @@ def test_counters_add_up_when_a_launch_is_profiled(device: Device) -> None:
     text = to_text(report)
     assert "reduce (emulated)" in text
     assert json.loads(json.dumps(to_json(report)))["source"] == "emulated"
+
+
+def test_freed_memory_is_reported_when_a_kernel_still_reads_it(device: Device) -> None:
+    a, out = device.put(np.zeros(64, np.float32), "a"), device.put(np.zeros(64, np.float32))
+    device.memory.free(a)
+    report = device.launch("add", a, out, out, 64, sanitize=True)
+    (finding,) = report.findings
+    assert finding.kind == "use-after-free"
+    assert "inside the freed allocation 'a' of 256 bytes" in finding.detail
+    assert finding.count == 64
+
+
+def test_unwritten_memory_is_reported_when_a_kernel_reads_it(device: Device) -> None:
+    a = device.memory.allocate(256, label="a")
+    out = device.put(np.zeros(64, np.float32))
+    report = device.launch("add", a, out, out, 64, sanitize=True)
+    assert [item.kind for item in report.findings] == ["uninitialised-memory"]
+    again = device.launch("add", out, out, out, 64, sanitize=True)
+    assert again.findings == ()

@@ -167,5 +167,6 @@ def _check_aperture(site: Site, place: Array, chosen: Array, size: int, what: st
     if wild.any():
         first = int(place[wild][0])
         raise DeviceFault(
-            f"{site}: {site.access} of {site.width_bytes} bytes at {first} of {what}, which has {size}"
+            f"{site}: {site.access} of {site.width_bytes} bytes at {first} of {what},"
+            f" which has {size}"
         )

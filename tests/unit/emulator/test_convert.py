@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pytest
 from tests.unit.emulator.bench import LANES, Bench
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 REALS: Final = (0.0, -0.0, 0.5, -0.5, 1.5, -1.5, 2.5, 254.5, 300.0, -300.0, 3e9, -3e9, 5e9, 65519.0,
                 65520.0, 1e-8, math.inf, -math.inf, math.nan, 1e30)  # fmt: skip
