@@ -63,6 +63,7 @@ types: .venv/ready
 
 gen: .venv/ready
 	$(PY) docs/generate_manifest.py
+	$(PY) -m kernelmill.emulator.instructions_page docs/emulator-instructions.md
 
 bench: .venv/ready
 	$(PY) -m benchmarks

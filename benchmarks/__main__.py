@@ -14,7 +14,7 @@ REPORTS: Final = ROOT / "reports"
 
 
 def main() -> int:
-    """Time the flagship and the Hub; return the number of benchmarks that failed."""
+    """Time the flagship, the Hub and the emulator; return the number of benchmarks that failed."""
     REPORTS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         gemm = Path(folder) / "gemm"
@@ -24,12 +24,15 @@ def main() -> int:
             *(str(gemm / "benchmarks" / "benchmark.py"), str(gemm)),
             *("--json", str(REPORTS / "gemm.json")),
         )
-    return failed + run(str(ROOT / "benchmarks" / "hub.py"), "--json", str(REPORTS / "hub.json"))
+    for name in ("hub", "emulator"):
+        report = str(REPORTS / f"{name}.json")
+        failed += run("-m", f"benchmarks.{name}", "--json", report)
+    return failed
 
 
 def run(*command: str) -> int:
     """Run one Python command and return 1 when it fails, else 0."""
-    return int(subprocess.run([sys.executable, *command], check=False).returncode != 0)
+    return int(subprocess.run([sys.executable, *command], cwd=ROOT, check=False).returncode != 0)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Time the Hub against named peers, on loopback: ``python benchmarks/hub.py [--json FILE]``.
+"""Time the Hub against named peers, on loopback: ``python -m benchmarks.hub [--json FILE]``.
 
 Answers are checked before they are timed. The peer of a download is Python's ``http.server`` on the
 same file; the peer of a commit is ``git commit`` of the same change in a local repository.
@@ -14,7 +14,6 @@ import os
 import platform
 import statistics
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -24,6 +23,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
+
+from demo.hub import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -55,25 +56,11 @@ class Client:
 @contextmanager
 def serve_hub(folder: Path) -> Iterator[Client]:
     """Serve an empty Hub with one repository."""
-    ready, token = folder / "ready", folder / "token"
-    command = [sys.executable, "-m", "kernelmill.hub", "serve", "--data", str(folder / "data")]
-    command += ["--port", "0", "--trust", "acme", "--ready-file", str(ready)]
-    command += ["--admin-token-file", str(token)]
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log)
-    try:
-        while not ready.exists():
-            if process.poll() is not None:
-                raise RuntimeError((folder / "log").read_text(encoding="utf-8"))
-            time.sleep(0.05)
-        url = json.loads(ready.read_text(encoding="utf-8"))["url"]
-        client = Client(url, token.read_text(encoding="utf-8").strip())
+    with serving(folder / "hub", "--trust", "acme") as hub:
+        client = Client(hub.url, hub.token)
         create = {"name": "bench", "organization": "acme", "type": "kernel"}
         client.send("POST", "/api/repos/create", json.dumps(create).encode())
         yield client
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
 
 
 @contextmanager

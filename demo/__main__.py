@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Console
-from rich.live import Live
 
-from demo.hub import RunningHub, serve
+from demo.hub import RunningHub, serving
 from demo.report import (
-    add_shape,
-    device_table,
-    emulated_table,
+    EMULATED_HEAD,
+    SHAPES_HEAD,
+    device_lines,
+    emulated_line,
     fp8_mfma,
-    shape_table,
+    shape_line,
     speed_ratio,
     spill_count,
 )
@@ -55,6 +55,10 @@ class Demo:
     def step(self, text: str) -> None:
         """Say what comes next, and how long it took to get here."""
         self.console.print(f"[bold]\\[{time.monotonic() - self.start:5.1f} s][/bold] {text}")
+
+    def say(self, text: str) -> None:
+        """Print ``text`` as it is."""
+        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def command(self, *args: str, env: Mapping[str, str] | None = None) -> str:
         """Run one command of ours and return what it printed; its messages go to the terminal."""
@@ -92,13 +96,11 @@ class Demo:
         cases = len(SHAPES) * len(LAYOUTS) * len(FORMATS)
         self.step(f'get_kernel("{REPOSITORY}") in a new process: {cases} cases against float64')
         command = [sys.executable, "-m", "demo.conform", REPOSITORY]
-        table = shape_table()
         rows: list[dict[str, Any]] = []
         process = subprocess.Popen(
             command, env={**os.environ, **env}, cwd=ROOT, stdout=subprocess.PIPE, text=True
         )
-        console = self.console
-        with process, Live(table, console=console, vertical_overflow="visible", transient=True):
+        with process:
             assert process.stdout is not None
             for line in process.stdout:
                 row = json.loads(line)
@@ -108,11 +110,9 @@ class Demo:
                     continue
                 if not rows:
                     self.results["first_numbers_s"] = time.monotonic() - self.start
+                    self.say(SHAPES_HEAD)
                 rows.append(row)
-                add_shape(table, row)
-                if not console.is_terminal:
-                    console.print(f"  {row['shape']}: {'ok' if row['ok'] else 'WRONG'}")
-        console.print(table)
+                self.say(shape_line(row))
         self.results["shapes"] = rows
         if process.returncode or len(rows) != len(SHAPES):
             raise DemoError(f"the shapes did not all pass (exit status {process.returncode})")
@@ -127,7 +127,8 @@ class Demo:
         (code_object,) = report["code_objects"]
         kernels = code_object["kernels"]
         self.results["gfx942"] = kernels
-        self.console.print(device_table(kernels, arch=code_object["arch"]))
+        for kernel in kernels:
+            self.say(device_lines(kernel))
         if code_object["arch"] != "gfx942" or not any(map(fp8_mfma, kernels)):
             raise DemoError("the code object has no FP8 MFMA instruction for gfx942")
         if spills := sum(map(spill_count, kernels)):
@@ -149,7 +150,7 @@ class Demo:
         loaded, *rows = map(json.loads, found.splitlines())
         launches = json.loads(report.read_text(encoding="utf-8"))["launches"]
         self.results["emulated"] = {**loaded, "shapes": rows, "launches": len(launches)}
-        self.console.print(emulated_table(rows))
+        self.say("\n".join([EMULATED_HEAD, *map(emulated_line, rows)]))
         if "_rocm_" not in loaded["module"] or len(launches) < cases:
             raise DemoError(f"{loaded['module']} launched {len(launches)} kernels on the device")
 
@@ -174,7 +175,7 @@ class Demo:
             text=True,
             check=False,
         )
-        self.console.print(f"  {done.stdout.rstrip()}", highlight=False)
+        self.say(f"  {done.stdout.rstrip()}")
         if done.returncode or done.stdout != f"{found[2]}\n":
             raise DemoError(f"the snippet printed something else; the README says:\n{found[2]}")
 
@@ -196,6 +197,8 @@ def client_environment(hub: RunningHub, work: Path) -> dict[str, str]:
         "HF_ENDPOINT": hub.url,
         "HF_HOME": str(work / "hf"),
         "KERNELS_CACHE": str(work / "cache"),
+        # Kept from one demo to the next: the emulated device is compiled once for a PyTorch.
+        "KERNELMILL_EMULATOR_CACHE": str(ROOT / ".cache" / "emulator"),
         "HF_HUB_DISABLE_TELEMETRY": "1",
         "HF_HUB_DISABLE_UPDATE_CHECK": "1",
     }
@@ -205,7 +208,7 @@ def run(demo: Demo, *, keep: bool) -> None:
     """Run every step; raise DemoError at the first that fails."""
     demo.build()
     demo.step("start the Hub")
-    with serve(demo.work / "hub", publisher=PUBLISHER) as hub:
+    with serving(demo.work / "hub", "--trust", PUBLISHER) as hub:
         env = client_environment(hub, demo.work)
         demo.publish({**env, "HF_TOKEN": hub.token})
         demo.check_shapes(env)  # a user needs no token
@@ -213,7 +216,10 @@ def run(demo: Demo, *, keep: bool) -> None:
         demo.emulate(env)
         demo.run_snippet(env)
         if keep:
-            demo.console.print(f"\nthe Hub stays until Ctrl-C: export HF_ENDPOINT={hub.url}")
+            demo.say(
+                "the Hub stays until Ctrl-C; in another terminal:\n"
+                f"  source .venv/bin/activate; export HF_ENDPOINT={hub.url} HF_HOME={demo.work}/hf"
+            )
             try:
                 while True:
                     time.sleep(1)

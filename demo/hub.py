@@ -1,4 +1,4 @@
-"""A Hub of the demo's own, on a free loopback port, gone when the demo is."""
+"""A Hub in a process of its own, on a free loopback port, as a user runs it."""
 
 from __future__ import annotations
 
@@ -8,52 +8,79 @@ import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-START_TIMEOUT_S = 60
+COMMAND: Final = (sys.executable, "-m", "kernelmill.hub")
+START_TIMEOUT_S: Final = 60
+STOP_TIMEOUT_S: Final = 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningHub:
-    """Where the Hub answers, and the token of its administrator."""
+    """Where the Hub answers, its administrator's token, its data, and its process."""
 
     url: str
     token: str
+    data: Path
+    process: subprocess.Popen[bytes]
+
+    def run(self, *arguments: str) -> str:
+        """Run another ``kernel-hub`` command on the same data, and return what it printed."""
+        command = [*COMMAND, *arguments, "--data", str(self.data)]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=60)
+        return done.stdout.strip()
 
 
-@contextmanager
-def serve(folder: Path, *, publisher: str) -> Iterator[RunningHub]:
-    """Serve an empty Hub from ``folder`` that trusts ``publisher``; stop it at the end."""
-    ready, token, log = folder / "ready.json", folder / "token", folder / "hub.log"
-    folder.mkdir(parents=True)
+def start(folder: Path, *options: str, name: str = "hub") -> RunningHub:
+    """Start a Hub on ``folder / "data"``; several may run on one folder under other names.
+
+    Raises:
+        RuntimeError: it did not start; holds the end of its log.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    ready, token, log = folder / f"{name}.ready", folder / "token", folder / f"{name}.log"
+    ready.unlink(missing_ok=True)
     command = [
-        *(sys.executable, "-m", "kernelmill.hub", "serve", "--data", str(folder / "data")),
-        *("--port", "0", "--trust", publisher),
-        *("--ready-file", str(ready), "--admin-token-file", str(token)),
+        *(*COMMAND, "serve", "--data", str(folder / "data"), "--port", "0"),
+        *("--ready-file", str(ready), "--admin-token-file", str(token), *options),
     ]
-    with log.open("wb") as output:
+    with log.open("ab") as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
-    try:
-        _wait_for(ready, process, log)
-        url = json.loads(ready.read_text(encoding="utf-8"))["url"]
-        yield RunningHub(url=url, token=token.read_text(encoding="utf-8").strip())
-    finally:
-        process.terminate()
-        try:
-            process.wait(timeout=15)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def _wait_for(ready: Path, process: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + START_TIMEOUT_S
     while not ready.exists():
         if process.poll() is not None or time.monotonic() > deadline:
+            process.kill()
+            process.wait()
             text = log.read_text(encoding="utf-8", errors="replace")
             raise RuntimeError(f"the Hub did not start:\n{text[-2000:]}")
-        time.sleep(0.05)
+        time.sleep(0.02)
+    return RunningHub(
+        url=json.loads(ready.read_text(encoding="utf-8"))["url"],
+        token=token.read_text(encoding="utf-8").strip(),
+        data=folder / "data",
+        process=process,
+    )
+
+
+def stop(hub: RunningHub) -> None:
+    """Ask the Hub to stop, and kill it if it does not."""
+    hub.process.terminate()
+    try:
+        hub.process.wait(timeout=STOP_TIMEOUT_S)
+    finally:
+        hub.process.kill()
+        hub.process.wait()
+
+
+@contextmanager
+def serving(folder: Path, *options: str, name: str = "hub") -> Iterator[RunningHub]:
+    """Run a Hub while the block runs. ``options`` are those of ``kernel-hub serve``."""
+    hub = start(folder, *options, name=name)
+    try:
+        yield hub
+    finally:
+        stop(hub)

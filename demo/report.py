@@ -1,30 +1,20 @@
-"""The demo's tables."""
+"""What the demo prints: lines of at most 80 columns, so that they stream and can be piped."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from rich.table import Table
-
-from demo.shapes import LAYOUTS
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-
-def shape_table() -> Table:
-    """Return the empty table of shapes; `add_shape` fills it."""
-    table = Table(title="gemm on the CPU, loaded by name", title_justify="left")
-    table.add_column("M x N x K")
-    table.add_column("error", justify="right")
-    table.add_column("worst\ntile", justify="right")
-    for layout in LAYOUTS:
-        table.add_column(f"ms, {layout.replace(' ', chr(10))}", justify="right")
-    table.add_column("GFLOP/s", justify="right")
-    table.add_column("dequantise\n+ matmul, ms", justify="right")
-    table.add_column("times\nfaster", justify="right")
-    table.add_column("")
-    return table
+SHAPES_HEAD: Final = (
+    f"  {'M x N x K':<15} {'error':>9} {'ms':>8} {'GFLOP/s':>8} {'torch, ms':>10} {'faster':>8}\n"
+    "  error: of the worst 64 x 64 tile, both layouts and formats; ms: in the better layout;\n"
+    "  torch: dequantise to float32 and matmul, in its better layout"
+)
+EMULATED_HEAD: Final = f"  {'M x N x K':<15} {'error':>9} {'emulated in':>12}"
+SHORTEST_MS: Final = 0.5
+"""Below it a ratio of two times says more about the clock than about the kernels."""
 
 
 def speed_ratio(row: Mapping[str, Any]) -> float:
@@ -32,59 +22,39 @@ def speed_ratio(row: Mapping[str, Any]) -> float:
     return float(min(row["peer_ms"].values()) / min(row["ms"].values()))
 
 
-def add_shape(table: Table, row: Mapping[str, Any]) -> None:
-    """Add one line of ``demo.conform`` to ``table``."""
+def shape_line(row: Mapping[str, Any]) -> str:
+    """Return one line of ``demo.conform`` under ``SHAPES_HEAD``."""
     best_ms = min(row["ms"].values())
-    table.add_row(
-        row["shape"],
-        f"{row['error']:.2e}",
-        f"{row['tile']:.2e}",
-        *(f"{row['ms'][layout]:.2f}" for layout in LAYOUTS),
-        f"{row['flops'] / best_ms / 1e6:.0f}",
-        f"{min(row['peer_ms'].values()):.2f}",
-        f"{speed_ratio(row):.2f}",
-        "ok" if row["ok"] else "WRONG",
+    ratio = f"{speed_ratio(row):.2f} x" if best_ms >= SHORTEST_MS else "-"
+    gflops, peer_ms = row["flops"] / best_ms / 1e6, min(row["peer_ms"].values())
+    return (
+        f"  {row['shape']:<15} {row['tile']:>9.2e} {best_ms:>8.2f} {gflops:>8.0f} {peer_ms:>10.2f}"
+        f" {ratio:>8}  {verdict(row)}"
     )
 
 
-def emulated_table(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """Return the table of what ``demo.emulated`` found."""
-    title = "gemm on gfx942: emulated, sanitized"
-    table = Table(title=title, title_justify="left")
-    table.add_column("M x N x K")
-    for name in ("error", "worst tile", "emulator's s"):
-        table.add_column(name, justify="right")
-    table.add_column("")
-    for row in rows:
-        table.add_row(
-            row["shape"],
-            f"{row['error']:.2e}",
-            f"{row['tile']:.2e}",
-            f"{row['emulator_s']:.1f}",
-            "ok" if row["ok"] else "WRONG",
-        )
-    return table
+def emulated_line(row: Mapping[str, Any]) -> str:
+    """Return one line of ``demo.emulated`` under ``EMULATED_HEAD``."""
+    seconds = f"{row['emulator_s']:.1f} s"
+    return f"  {row['shape']:<15} {row['tile']:>9.2e} {seconds:>12}  {verdict(row)}"
 
 
-def device_table(kernels: Iterable[Mapping[str, Any]], *, arch: str) -> Table:
-    """Return the table of what a code object for ``arch`` holds."""
-    table = Table(title=f"gemm for {arch}: read from the binary", title_justify="left")
-    table.add_column("kernel", overflow="fold")
-    for name in ("VGPRs", "SGPRs", "LDS bytes", "spills", "waves/SIMD"):
-        table.add_column(name, justify="right")
-    table.add_column("FP8 MFMA instructions", overflow="fold")
-    for kernel in kernels:
-        mfma = (f"{count} x {name}" for name, count in fp8_mfma(kernel).items())
-        table.add_row(
-            kernel["name"],
-            str(kernel["vgpr_count"]),
-            str(kernel["sgpr_count"]),
-            str(kernel["lds_bytes"]),
-            str(spill_count(kernel)),
-            str(kernel["waves_per_simd"]),
-            "\n".join(mfma) or "-",
-        )
-    return table
+def verdict(row: Mapping[str, Any]) -> str:
+    """Say whether the shape is right."""
+    return "right" if row["ok"] else "WRONG"
+
+
+def device_lines(kernel: Mapping[str, Any]) -> str:
+    """Return what the code object says of one kernel."""
+    mfma = ", ".join(f"{count} x {name}" for name, count in fp8_mfma(kernel).items())
+    return (
+        f"  {kernel['name']}\n"
+        f"    FP8 matrix instructions  {mfma or 'none'}\n"
+        f"    registers                {kernel['vgpr_count']} VGPRs, {kernel['sgpr_count']} SGPRs\n"
+        f"    spills and scratch       {spill_count(kernel)}\n"
+        f"    LDS                      {kernel['lds_bytes']} bytes of 65536\n"
+        f"    occupancy                {kernel['waves_per_simd']} waves per SIMD"
+    )
 
 
 def fp8_mfma(kernel: Mapping[str, Any]) -> dict[str, int]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 import traceback
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, cast
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from kernelmill import __version__
-from kernelmill.spec.errors import KernelError
+from kernelmill.spec.errors import HostError, KernelError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     class Command(Protocol):
         """What a command's module offers. Heavy imports belong inside ``run``.
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 
         def run(self, args: argparse.Namespace) -> int:
             """Do the work and return the exit status."""
+
+
+_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG})
 
 
 def run_console(
@@ -57,18 +62,53 @@ def run_console(
             end = words.index("--")
             words, rest = words[:end], words[end + 1 :]
     args = parser.parse_args(words, argparse.Namespace(rest=rest))
+    _allow_every_character()
+    return _finish(prog, args.run, args)
+
+
+def _finish(prog: str, run: Callable[[argparse.Namespace], int], args: argparse.Namespace) -> int:
+    """Return the exit status of a command, whatever comes of it."""
     try:
-        return int(args.run(args))
+        status = int(run(args))
+        print(end="", flush=True)  # while a failure can still be told
     except KernelError as error:
-        print(f"{prog}: {error}", file=sys.stderr)
-        return error.exit_code
+        print(printable(f"{prog}: {error}"), file=sys.stderr)
+        status = error.exit_code
     except KeyboardInterrupt:
-        return 130
+        status = 130
     except BrokenPipeError:
         # The reader went away (`... | head`): nothing more to say, and nobody to say it to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        _silence()
+        status = 141
     except Exception as error:  # noqa: BLE001 - the one place where everything ends
-        traceback.print_exc()
-        print(f"{prog}: internal error: {error!r}; this is a bug in {prog}", file=sys.stderr)
-        return KernelError.exit_code
+        status = _fail(prog, error)
+    return status
+
+
+def _fail(prog: str, error: Exception) -> int:
+    if isinstance(error, OSError) and error.filename is None and error.errno in _NO_ROOM:
+        print(f"{prog}: cannot write the output: {error.strerror}", file=sys.stderr)
+        _silence()
+        return HostError.exit_code
+    traceback.print_exception(error)
+    print(f"{prog}: internal error: {error!r}; this is a bug in {prog}", file=sys.stderr)
+    return KernelError.exit_code
+
+
+def printable(text: str) -> str:
+    """Return ``text`` without what would move a terminal's cursor or change its colours.
+
+    Names and messages come from Hubs and from files that others wrote.
+    """
+    return "".join(c if c in "\n\t" or c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def _silence() -> None:
+    """Send what is still buffered for the standard output nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _allow_every_character() -> None:
+    """Show a character that the output's encoding lacks by its number."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")

@@ -1,8 +1,7 @@
 """The names of Hugging Face's ``kernels``, served by kernelmill.
 
 ``__version__`` is the version of ``kernels`` whose interface is offered here, since that is what
-programs compare it with; ``kernelmill.__version__`` is the version of the code. The distribution
-in ``compat/`` declares the same number to tools that look for a distribution named ``kernels``.
+programs compare it with; ``kernelmill.__version__`` is the version of the code.
 """
 
 from kernelmill.runtime import (

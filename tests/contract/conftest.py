@@ -10,7 +10,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Final, Literal
 
 import pytest
-from tests.contract.server import RunningHub, make_token, make_user, serving
+from demo.hub import RunningHub, serving
+from tests.contract.accounts import make_token, make_user
 
 # The client reads these when it is imported, so they are set before any test module is.
 HF_HOME: Final = tempfile.TemporaryDirectory(prefix="hf-home-")

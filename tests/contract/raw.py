@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from tests.contract.server import RunningHub
+    from demo.hub import RunningHub
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 from huggingface_hub import HfApi
 from huggingface_hub.errors import HfHubHTTPError
+from tests.contract.accounts import make_token, make_user
 from tests.contract.raw import send
-from tests.contract.server import make_token, make_user
 
 from kernelmill.hub.cli import main
 
 if TYPE_CHECKING:
+    from demo.hub import RunningHub
     from tests.contract.conftest import TestRepo
-    from tests.contract.server import RunningHub
 
     from kernelmill.hub.store.names import Role
 

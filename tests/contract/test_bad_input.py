@@ -6,6 +6,7 @@ import base64
 import json
 import socket
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -13,9 +14,9 @@ import pytest
 from tests.contract.raw import send
 
 if TYPE_CHECKING:
+    from demo.hub import RunningHub
     from huggingface_hub import HfApi
     from tests.contract.conftest import TestRepo
-    from tests.contract.server import RunningHub
 
 HEADER = b'{"key":"header","value":{"summary":"x"}}\n'
 LONG = b"A" * 400_000
@@ -121,11 +122,12 @@ def test_commit_is_refused_when_malformed(
         ("a\\b", "it has a backslash"),
         ("a\0b", "it has a control character"),
         ("a\nb", "it has a control character"),
-        ("\ud800", "it has a control character"),
+        ("\ud800", "'path' holds half a surrogate pair"),
         ("x/y.pyc", "it is Python bytecode"),
         ("x/__pycache__/y", "it is Python bytecode"),
         ("a" * 300, "a component is longer than 255 bytes"),
-        ("a/" * 2100 + "a", "it is longer than 4096 bytes"),
+        ("/".join(["a" * 250] * 20), "it is longer than 4096 bytes"),
+        ("a/" * 100 + "a", "it has more than 100 components"),
     ],
 )
 def test_path_is_refused_when_it_is_unsafe(
@@ -177,6 +179,45 @@ def test_request_is_refused_when_malformed(
     assert (reply.status, text in reply.error) == (400, True), reply.error
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "values"),
+    [
+        ("POST", "/api/repos/create", {"name": "x", "organization": "\ud800"}),
+        ("DELETE", "/api/repos/delete", {"name": "\ud800"}),
+        ("POST", "/api/repos/move", {"fromRepo": "a/\ud800", "toRepo": "acme/b"}),
+        ("POST", "{repo}/branch/b", {"startingPoint": "\ud800"}),
+        ("POST", "{repo}/tag/main", {"tag": "t", "message": "\ud800"}),
+        ("POST", "{repo}/paths-info/main", {"paths": ["\ud800"]}),
+        ("POST", "{repo}/commit/main", {"key": "header", "value": {"parentCommit": "\ud800"}}),
+    ],
+)
+def test_request_is_refused_when_its_text_is_no_unicode(
+    kernel: TestRepo, hub: RunningHub, method: str, path: str, values: object
+) -> None:
+    body = json.dumps(values).encode()
+    url = path.format(repo=kernel.api_path)
+    reply = send(hub, method, url, body, Content_Type="application/json")
+    assert (reply.status, "holds half a surrogate pair" in reply.error) == (400, True), reply.error
+
+
+def test_refusal_quotes_what_would_break_its_header(kernel: TestRepo, hub: RunningHub) -> None:
+    value = {"summary": "x", "parentCommit": "\0\x1b\r\nX-Evil: 1"}
+    body = json.dumps({"key": "header", "value": value}).encode()
+    reply = send(hub, "POST", f"{kernel.api_path}/commit/main", body)
+    assert reply.status == 412
+    assert r"the given parent '\x00\x1b\r\nX-Evil: 1'" in reply.headers["x-error-message"]
+
+
+def test_deepest_path_can_be_written_and_listed(kernel: TestRepo, hub: RunningHub) -> None:
+    path = "a/" * 99 + "b"
+    assert (
+        send(hub, "POST", f"{kernel.api_path}/commit/main", HEADER + file_line(path)).status == 200
+    )
+    for query in ("tree/main?recursive=1&expand=1&limit=50&cursor=60", "revision/main"):
+        reply = send(hub, "GET", f"{kernel.api_path}/{query}")
+        assert (reply.status, path in reply.body.decode()) == (200, True)
+
+
 def test_preupload_is_refused_when_malformed(kernel: TestRepo, hub: RunningHub) -> None:
     reply = send(hub, "POST", f"{kernel.api_path}/preupload/main", b'{"files":["a"]}')
     assert (reply.status, reply.error) == (
@@ -220,6 +261,22 @@ def test_upload_ends_when_the_client_goes_away(
         time.sleep(0.02)
     assert "Traceback" not in log.read_text()
     assert len(api.list_repo_commits(kernel.id, repo_type="kernel")) == 1
+
+
+def test_hub_answers_when_many_uploads_stand_still(kernel: TestRepo, hub: RunningHub) -> None:
+    where = urlsplit(hub.url)
+    head = (
+        f"POST {kernel.api_path}/commit/main HTTP/1.1\r\nHost: {where.netloc}\r\n"
+        f"Authorization: Bearer {hub.token}\r\nContent-Length: 1000\r\n\r\n"
+    )
+    with ExitStack() as stack:
+        for _ in range(200):
+            address = (where.hostname or "", where.port or 0)
+            connection = stack.enter_context(socket.create_connection(address, timeout=10))
+            connection.sendall(head.encode() + HEADER)
+        assert send(hub, "GET", "/health").status == 200
+        body = HEADER + file_line("a")
+        assert send(hub, "POST", f"{kernel.api_path}/commit/main", body).status == 200
 
 
 def test_pull_request_is_refused_clearly(kernel: TestRepo, hub: RunningHub) -> None:

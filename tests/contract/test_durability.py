@@ -10,16 +10,16 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
+from demo.hub import serving, start, stop
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 from tests.contract import committer
 from tests.contract.git import materialise
-from tests.contract.server import serving, start, stop
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from demo.hub import RunningHub
     from tests.contract.conftest import TestRepo
-    from tests.contract.server import RunningHub
 
 REPO = "acme/busy"
 

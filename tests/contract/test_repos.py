@@ -11,9 +11,9 @@ from tests.contract.conftest import ORG
 from tests.contract.raw import send
 
 if TYPE_CHECKING:
+    from demo.hub import RunningHub
     from huggingface_hub import HfApi
     from tests.contract.conftest import TestRepo
-    from tests.contract.server import RunningHub
 
 
 def test_create_returns_the_same_url_when_it_exists(

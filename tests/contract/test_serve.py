@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+from demo.hub import COMMAND, serving, start
 from huggingface_hub import HfApi
-from tests.contract.server import COMMAND, serving, start
 
 from kernelmill.hub.cli import main
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.contract.server import RunningHub
+    from demo.hub import RunningHub
 
 
 def test_serve_keeps_everything_when_it_restarts(tmp_path: Path) -> None:

@@ -24,9 +24,9 @@ from huggingface_hub.errors import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from demo.hub import RunningHub
     from huggingface_hub import HfApi
     from tests.contract.conftest import TestRepo
-    from tests.contract.server import RunningHub
 
 VARIANT = "build/torch-cpu"
 

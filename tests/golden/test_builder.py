@@ -16,13 +16,14 @@ from kernelmill.builder.backends import rules_for
 from kernelmill.builder.hip.project import recipe_files
 from kernelmill.builder.plan import plan_build
 from kernelmill.builder.render import render_project
+from kernelmill.builder.render.template import read_template
 from kernelmill.builder.scaffold import scaffold
 from kernelmill.builder.sources import read_tree
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.names import KernelName, RepoId
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 CASES: Final = Path(__file__).parent / "builder"
 SUFFIX: Final = ".golden"
@@ -56,6 +57,17 @@ def compare(texts: Mapping[str, str], expected: Path, *, is_update: bool) -> Non
     assert texts == read_folder(expected)
 
 
+def fixed_files(backends: Collection[Backend]) -> dict[str, str]:
+    """Return the files of a project that are the same for every kernel: no golden copies of them.
+
+    Real builds test what they do: ``tests/integration``.
+    """
+    names = ["cmake/kernel.cmake", "cmake/torch.cmake", "cmake/torch_facts.py", "cmake/_ops.py.in"]
+    names += ["torch-ext/registration.h", *(f"cmake/{backend}.cmake" for backend in backends)]
+    recipe = recipe_files() if Backend.ROCM in backends else {}
+    return {name: read_template(f"project/{name}") for name in names} | recipe
+
+
 @pytest.mark.parametrize("case", ["plain", "features"])
 def test_project_is_as_expected(case: str, is_update: bool, tmp_path: Path) -> None:
     write_folder(tmp_path, read_folder(CASES / case / "kernel"))
@@ -65,11 +77,9 @@ def test_project_is_as_expected(case: str, is_update: bool, tmp_path: Path) -> N
         for backend in tree.manifest.general.backends
     ]
     texts = render_project(plans, root="../kernel").as_text()
-    # The recipe for cross-compilation is the same for every kernel, and has tests of its own.
-    has_recipe = Backend.ROCM in tree.manifest.general.backends
-    recipe = recipe_files() if has_recipe else {}
-    assert set(recipe) <= set(texts)
-    own = {path: text for path, text in texts.items() if path not in recipe}
+    fixed = fixed_files(tree.manifest.general.backends)
+    assert {path: texts.get(path) for path in fixed} == fixed
+    own = {path: text for path, text in texts.items() if path not in fixed}
     compare(own, CASES / case / "expected", is_update=is_update)
 
 

@@ -19,6 +19,8 @@ from kernelmill.emulator.launch import Dispatch, run_dispatch
 from kernelmill.emulator.memory import Memory
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from kernelmill.emulator.arrays import Array
@@ -40,9 +42,11 @@ def compiler() -> tuple[str, ...]:
     return require(trials).command
 
 
-def compile_device_code(source: Path, folder: Path, *flags: str) -> bytes:
+def compile_device_code(
+    source: Path, folder: Path, *flags: str, with_compiler: Sequence[str] = ()
+) -> bytes:
     """Return the gfx942 code object of a HIP source."""
-    command = list(compiler())
+    command = list(with_compiler or compiler())
     target = folder / f"{source.stem}.co"
     more: list[str] = []
     if len(command) > 1:  # zig: clang asks for "lld -flavor gnu", zig has it under another name

@@ -282,6 +282,15 @@ def test_header_that_the_manifest_does_not_name_is_refused(bare: Path) -> None:
     assert not (bare / "build").exists()
 
 
+def test_import_of_the_kernel_by_its_own_name_is_refused(bare: Path) -> None:
+    (bare / "torch-ext/bare/__init__.py").write_text("from bare._ops import ops\n")
+    done = run_builder("build", bare, "--backend", "cpu")
+    assert done.returncode == 1
+    assert "__init__.py:1: absolute import of 'bare._ops'" in done.stderr
+    assert "use a relative import" in done.stderr
+    assert not (bare / "build").exists()
+
+
 def test_binding_without_a_python_module_is_refused(bare: Path) -> None:
     edit(bare / "torch-ext/binding.cpp", "REGISTER_EXTENSION(TORCH_EXTENSION_NAME)", "")
     done = run_builder("build", bare, "--backend", "cpu")
@@ -392,3 +401,22 @@ def test_generated_project_builds_the_same_bytes_by_hand(
         <= json.loads(built.pop("metadata.json")).items()
     )
     assert by_hand == built
+
+
+@pytest.mark.parametrize(
+    ("folder", "problem"),
+    [
+        ("a$b", "holds a character that build tools mistake"),
+        ("a;b", "holds a character that build tools mistake"),
+        ("plain", "'build' is not a folder"),
+    ],
+)
+def test_build_is_refused_before_it_starts_when_it_could_not_end(
+    tmp_path: Path, folder: str, problem: str
+) -> None:
+    root = tmp_path / folder
+    assert run_builder("init", root, "--name", "acme/toy", "--backends", "cpu").returncode == 0
+    (root / "build").write_text("a file")
+    done = run_builder("build", root, "--backend", "cpu")
+    assert (done.returncode, problem in done.stderr) == (3, True), done.stderr
+    assert not (root / ".kernelmill").exists()

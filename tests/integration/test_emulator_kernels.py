@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from kernelmill.emulator.errors import DeviceFault, LaunchError
 from kernelmill.emulator.fp8 import E4M3FNUZ, E5M2FNUZ
 from kernelmill.emulator.launch import Dispatch, run_dispatch
 from kernelmill.emulator.memory import Memory
+from kernelmill.emulator.report import to_json, to_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -275,3 +277,53 @@ def test_denormal_numbers_follow_the_mode_when_they_are_computed_with(
     device.launch("denormals", device.put(values), out)
     expected = values * np.float32(0.5) if is_kept else np.float32(-1)
     np.testing.assert_array_equal(device.get(out, 64, "f4"), expected)
+
+
+def test_source_lines_are_named_when_there_is_debug_information(folder: Path) -> None:
+    code = code_object(KERNELS / "basics.hip", folder, OPTIMISED, "-gline-tables-only")
+    device = Device(code)
+    a = device.put(np.zeros(8, np.float32))
+    line = next(
+        number
+        for number, text in enumerate((KERNELS / "basics.hip").read_text("utf-8").splitlines(), 1)
+        if "out[i] = a[i] + b[i];" in text
+    )
+    report = device.launch("add", a, a, a, 20, sanitize=True)
+    assert {item.source for item in report.findings} == {f"basics.hip:{line}"}
+    with pytest.raises(DeviceFault, match=f"^basics.hip:{line} workgroup 0, work-item 8: "):
+        device.launch("add", a, a, a, 20)
+
+
+def test_counters_add_up_when_a_launch_is_profiled(device: Device) -> None:
+    n = 256
+    values = device.put(np.ones(n, np.float32))
+    out = device.put(np.zeros(1, np.float32))
+    report = device.launch("reduce", values, out, n, block=(256, 1, 1), profile=True)
+    assert report.counters is not None
+    loads = [item for item in report.counters.memory if item.bytes_requested == 4 * n]
+    assert [item.bytes_moved for item in loads] == [4 * n], "neighbours share lines"
+    assert report.instructions == sum(report.mnemonics.values())
+    assert report.counters.lds
+    assert all(item.conflict_cycles == 0 for item in report.counters.lds)
+    text = to_text(report)
+    assert "reduce (emulated)" in text
+    assert json.loads(json.dumps(to_json(report)))["source"] == "emulated"
+
+
+def test_freed_memory_is_reported_when_a_kernel_still_reads_it(device: Device) -> None:
+    a, out = device.put(np.zeros(64, np.float32), "a"), device.put(np.zeros(64, np.float32))
+    device.memory.free(a)
+    report = device.launch("add", a, out, out, 64, sanitize=True)
+    (finding,) = report.findings
+    assert finding.kind == "use-after-free"
+    assert "inside the freed allocation 'a' of 256 bytes" in finding.detail
+    assert finding.count == 64
+
+
+def test_unwritten_memory_is_reported_when_a_kernel_reads_it(device: Device) -> None:
+    a = device.memory.allocate(256, label="a")
+    out = device.put(np.zeros(64, np.float32))
+    report = device.launch("add", a, out, out, 64, sanitize=True)
+    assert [item.kind for item in report.findings] == ["uninitialised-memory"]
+    again = device.launch("add", out, out, out, 64, sanitize=True)
+    assert again.findings == ()

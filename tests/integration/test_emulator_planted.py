@@ -117,9 +117,12 @@ CASES = [
 ]
 
 
+@pytest.mark.parametrize("optimisation", ["-O3", "-O1", "-O0"])
 @pytest.mark.parametrize("check", [check_reduce, check_transpose, check_stencil])
-def test_nothing_is_reported_when_a_kernel_is_clean(check: Check, folder: Path) -> None:
-    assert check(code_object(CHECKED, folder, "-O3")) == set()
+def test_nothing_is_reported_when_a_kernel_is_clean(
+    check: Check, optimisation: str, folder: Path
+) -> None:
+    assert check(code_object(CHECKED, folder, optimisation)) == set()
 
 
 @pytest.mark.parametrize(("check", "source", "fault"), CASES)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from demo.hub import serve
+from demo.hub import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +68,7 @@ def published(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Iterator[
     source = shutil.copytree(root / "examples" / "gemm", work / "gemm", ignore=ignore)
     build = (sys.executable, "-m", "kernelmill.builder", "build", str(source))
     run(*build, "--backend", "cpu", "--backend", "rocm")
-    with serve(work / "hub", publisher="kernels-community") as hub:
+    with serving(work / "hub", "--trust", "kernels-community") as hub:
         env = {name: value for name, value in os.environ.items() if name != "HF_TOKEN"} | {
             "HF_ENDPOINT": hub.url,
             "HF_HOME": str(work / "hf"),

@@ -7,11 +7,10 @@ import os
 import socket
 import subprocess
 import sys
-import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+from demo.hub import RunningHub, serving
 from tests.unit.runtime.kernel_files import kernel_files, unload_kernels, write_files
 
 import kernels
@@ -34,58 +33,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-START_TIMEOUT_S = 60
-
-
-@dataclass(frozen=True)
-class Server:
-    """A Hub that runs."""
-
-    url: str
-    token: str
-    data: Path
-
-    def run(self, *arguments: str) -> str:
-        """Run a ``kernel-hub`` command on its data."""
-        command = [sys.executable, "-m", "kernelmill.hub", *arguments, "--data", str(self.data)]
-        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
-        return done.stdout.strip()
-
-
-def start(folder: Path) -> Iterator[Server]:
-    ready, token, log = folder / "ready.json", folder / "token", folder / "log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "kernelmill.hub", "serve", "--data", str(folder / "data")),
-                *("--port", "0", "--trust", "acme"),
-                *("--ready-file", str(ready), "--admin-token-file", str(token)),
-            ],
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        deadline = time.monotonic() + START_TIMEOUT_S
-        while not ready.exists():
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.05)
-        url = json.loads(ready.read_text())["url"]
-        yield Server(url=url, token=token.read_text().strip(), data=folder / "data")
-    finally:
-        process.terminate()
-        process.wait(timeout=15)
-
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    pytest.importorskip("kernelmill.hub.cli", reason="the Hub is not part of this checkout")
-    yield from start(tmp_path_factory.mktemp("hub"))
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHub]:
+    with serving(tmp_path_factory.mktemp("hub"), "--trust", "acme") as running:
+        yield running
 
 
 @pytest.fixture
 def client(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: RunningHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[pytest.MonkeyPatch]:
     """An environment that talks to the Hub as its administrator, with an empty cache."""
     for name in [each for each in os.environ if each.startswith(("HF_", "KERNELS_"))]:
@@ -130,7 +87,7 @@ class Upload:
 
 
 def test_uploaded_kernel_loads_by_name(
-    server: Server, upload: Upload, capsys: pytest.CaptureFixture[str]
+    server: RunningHub, upload: Upload, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert upload("acme/first", value=1) == 0
     printed = capsys.readouterr()
@@ -191,7 +148,7 @@ def test_versions_live_side_by_side(upload: Upload, capsys: pytest.CaptureFixtur
     ]
 
 
-def test_untrusted_publisher_is_refused(server: Server, upload: Upload) -> None:
+def test_untrusted_publisher_is_refused(server: RunningHub, upload: Upload) -> None:
     server.run("org", "create", "stranger")
     upload("stranger/toy")
     with pytest.raises(NotTrusted, match="is not from a trusted publisher"):
@@ -249,12 +206,11 @@ def test_offline_loads_what_is_cached(upload: Upload, client: pytest.MonkeyPatch
 
 
 def test_another_hub_is_not_served_from_the_cache(
-    server: Server, upload: Upload, client: pytest.MonkeyPatch, tmp_path: Path
+    server: RunningHub, upload: Upload, client: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     upload("acme/same", value="first hub")
     assert kernels.get_kernel("acme/same", version=1).VALUE == "first hub"
-    (tmp_path / "other").mkdir()
-    for other in start(tmp_path / "other"):
+    with serving(tmp_path / "other", "--trust", "acme") as other:
         client.setenv("HF_ENDPOINT", other.url)
         client.setenv("HF_TOKEN", other.token)
         with pytest.raises(RepositoryNotFound):
@@ -279,7 +235,7 @@ def test_processes_that_load_at_once_download_once(upload: Upload, tmp_path: Pat
 
 
 def test_explain_and_info_describe_a_kernel(
-    server: Server, upload: Upload, capsys: pytest.CaptureFixture[str]
+    server: RunningHub, upload: Upload, capsys: pytest.CaptureFixture[str]
 ) -> None:
     upload("acme/explained")
     capsys.readouterr()
@@ -335,12 +291,37 @@ def test_upload_names_a_card_that_the_hub_rejects(
 
 
 def test_upload_is_refused_with_a_token_that_may_only_read(
-    server: Server, upload: Upload, client: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    server: RunningHub,
+    upload: Upload,
+    client: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     token = server.run("token", "create", "--user", "admin", "--role", "read").splitlines()[-1]
     client.setenv("HF_TOKEN", token.split()[-1])
     assert upload("acme/refused") == 4
     assert "the Hub refuses" in capsys.readouterr().err
+
+
+def test_hub_that_went_down_is_remembered(
+    upload: Upload,
+    client: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with serving(tmp_path / "brief", "--trust", "acme") as brief:
+        client.setenv("HF_ENDPOINT", brief.url)
+        client.setenv("HF_TOKEN", brief.token)
+        upload("acme/brief")
+        kernels.get_kernel("acme/brief", version=1)
+    unload_kernels()
+    caplog.clear()
+    assert kernels.get_kernel("acme/brief", version=1).VALUE == 1
+    (warning,) = [it.message for it in caplog.records if it.levelname == "WARNING"]
+    assert warning.endswith("using 'acme/brief' as it was fetched before (v1)")
+    capsys.readouterr()
+    assert main(["explain", "acme/brief", "--version", "1"]) == 0
+    assert "would load  torch-cpu" in capsys.readouterr().out
 
 
 def test_hub_that_is_down_is_named(

@@ -63,7 +63,10 @@ def disassemble(code: bytes, *, target: str, address: int = 0) -> Iterator[Instr
         TRIPLE.encode(), arch.encode(), switches.encode(), None, 0, None, None
     )
     if not context:
-        raise BinaryError(f"LLVM has no disassembler for {target!r}")
+        raise BinaryError(
+            f"LLVM has no disassembler for {target!r}",
+            hint="use a newer LLVM: pip install --upgrade rocm-llvm-python",
+        )
     try:
         yield from _instructions(library, context, code, address)
     finally:

@@ -105,7 +105,7 @@ def configure_command(plan: BuildPlan, toolchain: Toolchain, workspace: Workspac
         "Python3_EXECUTABLE": toolchain.torch.python,
         "KERNEL_ROOT": workspace.root,
         "KERNEL_BACKEND": plan.backend,
-        **rules_for(plan.backend).tool_settings(toolchain),
+        **rules_for(plan.backend).tool_settings(toolchain, plan.archs or ()),
     }
     if toolchain.ccache.chosen:
         definitions["CMAKE_CXX_COMPILER_LAUNCHER"] = toolchain.ccache.chosen.path

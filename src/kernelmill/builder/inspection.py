@@ -78,7 +78,9 @@ def find_binary(path: Path) -> Path:
     if path.is_file():
         return path
     if not path.is_dir():
-        raise SourceError("no such file or folder", where=str(path))
+        raise SourceError(
+            "no such file or folder", where=str(path), hint="name a build: build/<variant>"
+        )
     found = sorted(path.glob("*.so"))
     if len(found) != 1:
         problem = (

@@ -21,6 +21,7 @@ from kernelmill.builder.render import render_project
 from kernelmill.builder.render.metadata import draft_metadata
 from kernelmill.builder.toolchain import compiler_versions
 from kernelmill.builder.toolchain.git import probe_source_state
+from kernelmill.spec.editions.values import UNBUILDABLE
 from kernelmill.spec.errors import HostError
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def build_variant(
         CheckError: the binary is not what the plan says.
         HostError: a tool is missing, or this variant is being built already.
     """
+    _ensure_usable(tree.root)
     workspace = Workspace(root=tree.root, folder=tree.root / WORK_FOLDER / str(plan.variant))
     _make_folder(workspace.folder)
     with _only_build(workspace.folder):
@@ -127,9 +129,22 @@ def _describe(plan: BuildPlan, tree: KernelTree, toolchain: Toolchain, staged: P
         plan,
         staged,
         source=probe_source_state(tree.root),
-        compilers=compiler_versions(toolchain, plan.backend),
+        compilers=compiler_versions(toolchain, plan.backend, plan.archs or ()),
         inputs={"build.toml": tree.manifest_sha256},
     )
+
+
+def _ensure_usable(root: Path) -> None:
+    """Stop here, before anything is compiled, when the result could not be put into its place."""
+    name = str(root.absolute())
+    if not name.isprintable() or UNBUILDABLE.search(name):
+        raise HostError(
+            f"the folder's path {name!r} holds a character that build tools mistake",
+            hint="build in a folder with a plain name",
+        )
+    output = root / OUTPUT_FOLDER
+    if output.exists() and not output.is_dir():
+        raise HostError(f"{OUTPUT_FOLDER!r} is not a folder", where=str(root), hint="remove it")
 
 
 def _make_folder(folder: Path) -> None:

@@ -117,8 +117,13 @@ class BackendRules(Protocol):
     def require_tools(self, toolchain: Toolchain, /) -> None:
         """Raise ``HostError`` when this machine cannot build for this backend."""
 
-    def tool_settings(self, toolchain: Toolchain, /) -> Mapping[str, str]:
-        """Return the CMake variables that tell the project which of this machine's tools to use."""
+    def tool_settings(self, toolchain: Toolchain, archs: tuple[str, ...], /) -> Mapping[str, str]:
+        """Return the CMake variables that say which of this machine's tools to use for ``archs``.
+
+        Raises:
+            HostError: there is none.
+            InputError: none that works can target all of ``archs``.
+        """
 
     def pick_archs(self, kernel: Kernel, toolchain: Toolchain, where: str, /) -> tuple[str, ...]:
         """Return the device architectures of one kernel; ``where`` is their place.

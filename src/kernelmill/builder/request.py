@@ -63,7 +63,11 @@ def _parse_variant(text: str, *, is_alone: bool) -> Request:
         )
     variant = parse_variant(text)
     if not isinstance(variant, ArchVariant):
-        raise PlanError(f"{text!r} is not compiled", where="--variant")
+        raise PlanError(
+            f"{text!r} is not compiled",
+            where="--variant",
+            hint="name a variant that `kernel-builder list-variants` prints",
+        )
     rules_for(variant.compute.backend)
     return Request(
         backends=(variant.compute.backend,), rocm=variant.compute.version, variant=variant

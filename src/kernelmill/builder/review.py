@@ -40,7 +40,8 @@ def review_build(folder: Path) -> tuple[str, ...]:
 
 def _review(folder: Path) -> Iterator[Finding]:
     variant = parse_variant(folder.name)
-    text = (folder / METADATA_NAME).read_text(encoding="utf-8")
+    # What is not UTF-8 becomes an escape that is not JSON, which the reader reports.
+    text = (folder / METADATA_NAME).read_text(encoding="utf-8", errors="backslashreplace")
     metadata = metadata_format.parse(text, where=str(folder / METADATA_NAME))
     if metadata.digest is not None:
         actual = digest_files(variant_files(folder), algorithm=metadata.digest.algorithm)

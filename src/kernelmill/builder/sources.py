@@ -65,7 +65,13 @@ def read_manifest(root: Path) -> tuple[Manifest, str]:
             hint="pass the kernel's folder, or start one with `kernel-builder init`",
         ) from None
     except UnicodeDecodeError as error:
-        raise SourceError(f"{MANIFEST_NAME} is not UTF-8", where=str(path)) from error
+        raise SourceError(
+            f"{MANIFEST_NAME} is not UTF-8", where=str(path), hint="save it as UTF-8 text"
+        ) from error
+    except OSError as error:
+        raise SourceError(
+            f"{MANIFEST_NAME} cannot be read: {error.strerror}", where=str(path)
+        ) from error
     return manifest_format.parse(text, where=MANIFEST_NAME), text
 
 
@@ -92,6 +98,7 @@ def read_tree(root: Path) -> KernelTree:
             hint=f"write {package}/__init__.py with `from ._ops import ops`",
         )
     paths = set(_source_paths(root, manifest, torch)) | set(_package_paths(root, package, torch))
+    _ensure_regular(root, sorted(paths))
     hashes = {path: _sha256(root / path) for path in sorted(paths)}
     return KernelTree(root=root, manifest=manifest, manifest_text=text, files=hashes)
 
@@ -135,6 +142,19 @@ def _problem(root: Path, path: str, *, is_folder: bool) -> str:
     if is_folder:
         return "" if (root / path).is_dir() else f"no such folder {path!r}"
     return "" if (root / path).is_file() else f"no such file {path!r}"
+
+
+def _ensure_regular(root: Path, paths: Iterable[str]) -> None:
+    """Stop here unless each path is a file of this repository: others have no such file."""
+    resolved_root = root.resolve()
+    for path in paths:
+        if not (root / path).is_file():
+            problem, hint = "is no file, or a link to none", "remove it"
+        elif not (root / path).resolve().is_relative_to(resolved_root):
+            problem, hint = "is a link out of the repository", "copy the file into it"
+        else:
+            continue
+        raise SourceError(f"{path!r} {problem}", where=str(root), hint=hint)
 
 
 def _source_paths(root: Path, manifest: Manifest, torch: Torch) -> Iterator[str]:

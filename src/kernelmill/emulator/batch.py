@@ -13,6 +13,8 @@ from kernelmill.emulator.registers import Registers
 from kernelmill.emulator.sources import APERTURE_LIMIT, PRIVATE_APERTURE, SHARED_APERTURE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kernelmill.emulator.memory import Memory
     from kernelmill.emulator.observer import Observer, Site
     from kernelmill.emulator.registers import Waves
@@ -34,8 +36,10 @@ class Batch:
         vectors: int,
         lds_bytes: int,
         private_bytes: int,
+        source_of: Callable[[int], str] = lambda _: "",
     ) -> None:
         self.memory = memory
+        self._source_of = source_of
         self.workgroups = workgroups
         """Flat numbers of the workgroups in the launch."""
         self.groups = len(workgroups)
@@ -73,26 +77,26 @@ class Batch:
         """Return the host address of each lane's scratch: int64 [wave, lane]."""
         return self._scratch_start[w.rows]
 
-    def resolve_flat(self, w: Waves, addresses: Array) -> tuple[Array, Array]:
-        """Return host addresses for flat ones, and which of them are global: bool [wave, lane]."""
+    def resolve_flat(self, w: Waves, site: Site, addresses: Array) -> tuple[Array, Array]:
+        """Return host addresses for flat ones, and which of them are global: bool [wave, lane].
+
+        Raises:
+            DeviceFault: an active lane is outside LDS or scratch, in their apertures.
+        """
         if int(addresses.max()) < SHARED_APERTURE:
             return addresses, np.ones(addresses.shape, np.bool_)
-        is_shared = (addresses >= SHARED_APERTURE) & (addresses <= SHARED_APERTURE + APERTURE_LIMIT)
-        is_private = (addresses >= PRIVATE_APERTURE) & (
-            addresses <= PRIVATE_APERTURE + APERTURE_LIMIT
-        )
-        self._check_size(addresses, is_shared, SHARED_APERTURE, self.lds.shape[1], "LDS")
-        self._check_size(addresses, is_private, PRIVATE_APERTURE, self.private_bytes, "scratch")
-        host = np.where(is_shared, addresses - SHARED_APERTURE + self.lds_start(w), addresses)
-        host = np.where(is_private, addresses - PRIVATE_APERTURE + self.scratch_start(w), host)
+        shared, private = addresses - SHARED_APERTURE, addresses - PRIVATE_APERTURE
+        is_shared = (shared >= 0) & (shared <= APERTURE_LIMIT)
+        is_private = (private >= 0) & (private <= APERTURE_LIMIT)
+        _check_aperture(site, shared, is_shared, self.lds_bytes, "LDS")
+        _check_aperture(site, private, is_private, self.private_bytes, "scratch memory")
+        if self.observers and (lanes := is_shared & w.lanes).any():
+            touch = Touch(waves=w, site=site, addresses=np.where(lanes, shared, 0), lanes=lanes)
+            for observer in self.observers:
+                observer.on_lds(touch)
+        host = np.where(is_shared, shared + self.lds_start(w), addresses)
+        host = np.where(is_private, private + self.scratch_start(w), host)
         return host, ~(is_shared | is_private)
-
-    @staticmethod
-    def _check_size(addresses: Array, chosen: Array, base: int, size: int, what: str) -> None:
-        wild = chosen & (addresses - base >= size)
-        if wild.any():
-            first = int(addresses[wild][0]) - base
-            raise DeviceFault(f"a flat access at byte {first} of {what}, which has {size}")
 
     def check_global(
         self, w: Waves, site: Site, addresses: Array, lanes: Array | None = None
@@ -137,11 +141,15 @@ class Batch:
             return
         wave, lane = (int(place[0]) for place in np.nonzero(touch.lanes))
         address, row = int(touch.addresses[wave, lane]), int(touch.waves.indices[wave])
+        source = self._source_of(touch.site.decoded.instruction.address)
+        who = (
+            f"workgroup {int(self.workgroups[self.group_of[row]])},"
+            f" work-item {int(self.wave_of[row]) * LANES + lane}"
+        )
         raise DeviceFault(
             f"{touch.site}: {touch.site.access} of {touch.site.width_bytes} bytes at {address:#x}"
             " is outside every allocation",
-            where=f"workgroup {int(self.workgroups[self.group_of[row]])},"
-            f" work-item {int(self.wave_of[row]) * LANES + lane}",
+            where=f"{source} {who}".lstrip(),
             hint=self.neighbour(address),
         )
 
@@ -152,3 +160,13 @@ class Batch:
         if near := self.memory.find_before(address):
             return f"{address - near.end} bytes after the end of the {near}"
         return "no allocation lies before it"
+
+
+def _check_aperture(site: Site, place: Array, chosen: Array, size: int, what: str) -> None:
+    wild = chosen & (place + site.width_bytes > size)
+    if wild.any():
+        first = int(place[wild][0])
+        raise DeviceFault(
+            f"{site}: {site.access} of {site.width_bytes} bytes at {first} of {what},"
+            f" which has {size}"
+        )

@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernelmill.binary.disassembly import disassemble
-from kernelmill.emulator.errors import DeviceFault
+from kernelmill.emulator.errors import DeviceFault, UnsupportedInstruction
 from kernelmill.emulator.instructions import indexed
 from kernelmill.emulator.instructions.control import bind_end, sets_mode
 from kernelmill.emulator.instructions.mfma import parse_shape
 from kernelmill.emulator.instructions.table import bind
+from kernelmill.emulator.lines import Lines
 from kernelmill.emulator.program import Block, Decoded, End, Layout, decode, find_leaders
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from kernelmill.binary.code_object import CodeObject
     from kernelmill.binary.elf import Symbol
+    from kernelmill.emulator.program import Operation
 
 FUNCTION: int = 2
 """Symbol type of code."""
@@ -28,6 +30,7 @@ class Blocks:
 
     def __init__(self, code_object: CodeObject, layout: Layout) -> None:
         self.layout = layout
+        self.lines = Lines(code_object)
         self._code_object = code_object
         self._decoded: dict[int, Decoded] = {}
         self._leaders: set[int] = set()
@@ -107,13 +110,20 @@ class Blocks:
             if end is None and place in self._leaders:
                 end = End(kind="next", following=place)
         inner = decoded if end.kind == "next" else decoded[:-1]
-        bound = (bind(item, self.layout) for item in share_fragments(inner))
+        bound = [self._bind(item) for item in share_fragments(inner)]
         return Block(
             address=address,
             decoded=tuple(decoded),
             operations=[operation for operation in bound if operation is not None],
             end=end,
         )
+
+    def _bind(self, item: Decoded) -> Operation | None:
+        try:
+            return bind(item, self.layout)
+        except UnsupportedInstruction as error:
+            source = self.lines.find(item.instruction.address)
+            raise UnsupportedInstruction(error.problem, where=source) from error
 
 
 def _holds(symbol: Symbol, address: int) -> bool:

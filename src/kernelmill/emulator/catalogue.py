@@ -7,6 +7,7 @@ AMD's "Instinct MI300 Instruction Set Architecture", chapter 13.
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
@@ -81,6 +82,8 @@ def _memory_forms() -> Iterator[Words]:
     for opcode, segment, scope, base in product(range(128), range(3), (0, 1), bases):
         for registers in (8 << 24 | 4, 8 << 24 | 6 << 8 | 4, 6 << 8 | 4, 6 << 8, 4):
             yield (0xDC00_0000 | opcode << 18 | segment << 14 | scope << 16, base | registers)
+    for opcode, scope in product(range(128), (0, 1)):
+        yield (0xE000_0000 | opcode << 18 | scope << 15, 0)  # MUBUF that orders caches
     for opcode, to_lds in product(range(128), (0, 1)):
         yield (0xE000_0000 | opcode << 18 | 1 << 12 | to_lds << 16, 0x8001_0604)  # MUBUF
     for opcode in range(16):
@@ -97,6 +100,7 @@ def _decode_one(words: Words) -> Instruction | None:
     return found if found and _INVALID not in str(found) else None
 
 
+@cache
 def read_instructions() -> dict[str, Instruction]:
     """Return an example of every instruction, by its mnemonic with the encoding's suffix."""
     found: dict[str, Instruction] = {}

@@ -63,7 +63,9 @@ def fma64(a: Array, b: Array, c: Array) -> Array:
     # Infinities make NaN of the errors, and exact cancellation leaves the sign to the plain sum.
     result = np.where(np.isfinite(exact) & (exact != 0), exact, plain)
     size = np.abs(high)
-    is_hard = (size < SMALL) & (a != 0) & (b != 0) | (size > LARGE) & np.isfinite(a) & np.isfinite(b)
+    is_hard = (size < SMALL) & (a != 0) & (b != 0) | (size > LARGE) & np.isfinite(a) & np.isfinite(
+        b
+    )
     is_hard &= np.isfinite(c)
     if np.any(is_hard):
         _fix_hard(result, np.broadcast_to(is_hard, result.shape), (a, b, c))

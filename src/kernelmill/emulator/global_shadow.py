@@ -2,7 +2,8 @@
 
 A stamp says: workgroup, wave, epoch (how many barriers the workgroup has passed). Two accesses of
 one byte, one of them a write, race unless they are by the same wave, or by the same workgroup in
-different epochs. A wave that made an acquire at the device's scope may read what others wrote.
+different epochs. A wave that made an acquire at the device's scope may read what others wrote, and
+write what they read.
 """
 
 from __future__ import annotations
@@ -11,14 +12,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from kernelmill.emulator.readers import EPOCH_BITS, GROUP_BITS, WAVE_BITS, Readers
+
 if TYPE_CHECKING:
     from kernelmill.emulator.arrays import Array
     from kernelmill.emulator.batch import Batch
     from kernelmill.emulator.memory import Allocation, Memory
     from kernelmill.emulator.observer import Access, Touch
+    from kernelmill.emulator.program import Decoded
     from kernelmill.emulator.registers import Waves
 
-WAVE_BITS, EPOCH_BITS, GROUP_BITS = 5, 12, 14
 ATOMIC: Final = np.uint32(1 << 31)
 EPOCHS: Final = (1 << EPOCH_BITS) - 1
 LARGEST: Final = 256 << 20
@@ -33,6 +36,7 @@ class GlobalShadow:
         self._stamps: dict[int, Array] = {}
         """Start of an allocation -> a stamp for each byte; only where something was written."""
         self._epochs: dict[int, Array] = {}
+        self._readers = Readers()
 
     def _epoch(self, batch: Batch) -> Array:
         known = self._epochs.get(id(batch))
@@ -48,32 +52,42 @@ class GlobalShadow:
     def touch(self, batch: Batch, touch: Touch) -> tuple[Array, str] | None:
         """Note an access; return the lanes that race and why, or ``None``."""
         access, addresses, lanes = touch.site.access, touch.addresses, touch.lanes
-        if access == "read" and not self._stamps:
-            return None
         allocation = self._memory.find(int(addresses[lanes][0]))
-        if allocation is None or allocation.size_bytes > LARGEST:
-            return None
-        stamps = self._stamps_of(allocation, access)
-        if stamps is None:
+        if allocation is None or allocation.size_bytes > LARGEST or not allocation.is_writable:
             return None
         inside = (addresses >= allocation.address) & (addresses < allocation.end) & lanes
         wave = np.broadcast_to(np.arange(len(lanes))[:, None], lanes.shape)[inside]
-        own = self._own(batch, touch.waves)[wave]
-        if access == "atomic":
-            own = own | ATOMIC
-        places = addresses[inside] - allocation.address
-        clash = np.zeros(len(places), np.bool_)
-        width = touch.site.width_bytes
-        for byte in range(0, width, _step(width)):
-            clash |= self._touch_byte(stamps, places + byte, own, access)
-        if access == "read":
+        own, places = self._own(batch, touch.waves)[wave], addresses[inside] - allocation.address
+        clash = self._clash(allocation, places, own, touch)
+        if clash is None:
+            return None
+        if access != "atomic":
             clash &= ~batch.has_acquired[touch.waves.rows][wave]
         if not clash.any():
             return None
         found = np.zeros(lanes.shape, np.bool_)
         found[inside] = clash
         verb = "reads" if access == "read" else "writes"
-        return found, f"{verb} global memory that another wave writes, without order between them"
+        other = "writes" if access == "read" else "reads or writes"
+        return found, f"{verb} global memory that another wave {other}, without order between them"
+
+    def _clash(
+        self, allocation: Allocation, places: Array, own: Array, touch: Touch
+    ) -> Array | None:
+        """Note the access of each lane [n]; return which of them race."""
+        access, width = touch.site.access, touch.site.width_bytes
+        if access == "read" and not _is_ordered(touch.site.decoded):
+            self._readers.note(allocation, places, width, own)
+        stamps = self._stamps_of(allocation, access)
+        if stamps is None:
+            return None
+        clash = np.zeros(len(places), np.bool_)
+        if access == "write" and not _is_ordered(touch.site.decoded):
+            clash |= self._readers.clash(allocation, places, width, own)
+        marked = own | ATOMIC if access == "atomic" else own
+        for byte in range(0, width, _step(width)):
+            clash |= self._touch_byte(stamps, places + byte, marked, access)
+        return clash
 
     def _touch_byte(self, stamps: Array, places: Array, own: Array, access: Access) -> Array:
         before = stamps[places]
@@ -98,6 +112,11 @@ class GlobalShadow:
         # One more than the wave, so that no stamp is 0: that is a byte nobody touched.
         packed = (number << np.uint32(EPOCH_BITS)) | epoch
         return (packed << np.uint32(WAVE_BITS)) | (wave + np.uint32(1))
+
+
+def _is_ordered(decoded: Decoded) -> bool:
+    """Say whether a load or store reaches past its own wave: an atomic or a volatile one."""
+    return "sc0" in decoded.modifiers or "sc1" in decoded.modifiers
 
 
 def _step(width: int) -> int:

@@ -19,7 +19,6 @@ from kernelmill.emulator.findings import Findings
 from kernelmill.emulator.flops import total_flops
 from kernelmill.emulator.global_shadow import GlobalShadow
 from kernelmill.emulator.limits import check_launch
-from kernelmill.emulator.lines import Lines
 from kernelmill.emulator.machine import Machine
 from kernelmill.emulator.report import DispatchReport
 from kernelmill.emulator.sanitizer import Sanitizer
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
 Dimensions = tuple[int, int, int]
 
-BATCH_BYTES: Final = 64 << 20
+BATCH_BYTES: Final = 32 << 20
 """Vector registers of one batch. More would not fit the caches, less would not fill the loops."""
 STACK_BYTES: Final = 4096
 """Scratch of one lane for calls that the compiler lost sight of."""
@@ -127,7 +126,7 @@ class _Run:
     memory: Memory
 
     def run(self, findings: Findings | None, profiler: Profiler | None) -> None:
-        shadow, lines = GlobalShadow(self.memory), Lines(self.dispatch.code_object)
+        shadow = GlobalShadow(self.memory)
         kernarg = self._place(abi.kernel_arguments(self.dispatch, self.kernel), "kernel arguments")
         packet = self._place(
             abi.dispatch_packet(self.dispatch, self.kernel, kernarg), "dispatch packet"
@@ -137,7 +136,7 @@ class _Run:
                 abi.set_up(batch, self.dispatch, self.kernel, kernarg=kernarg, packet=packet)
                 observers: list[Observer] = [] if profiler is None else [profiler]
                 if findings is not None:
-                    observers.append(self._sanitizer(batch, findings, shadow, lines))
+                    observers.append(self._sanitizer(batch, findings, shadow))
                 batch.observers = tuple(observers)
                 Machine(self.blocks, batch, self.kernel.code_address).run()
         finally:
@@ -163,11 +162,10 @@ class _Run:
                 vectors=self.blocks.layout.vectors,
                 lds_bytes=self.kernel.lds_bytes + self.dispatch.dynamic_lds_bytes,
                 private_bytes=private_bytes(self.kernel),
+                source_of=self.blocks.lines.find,
             )
 
-    def _sanitizer(
-        self, batch: Batch, findings: Findings, shadow: GlobalShadow, lines: Lines
-    ) -> Sanitizer:
+    def _sanitizer(self, batch: Batch, findings: Findings, shadow: GlobalShadow) -> Sanitizer:
         return Sanitizer(
             batch,
             self.blocks.layout,
@@ -175,7 +173,7 @@ class _Run:
             kernel=self.kernel.name,
             defined_scalars=abi.first_free_scalar(self.kernel),
             shadow=shadow,
-            source_of=lines.find,
+            source_of=self.blocks.lines.find,
             barrier_before=self.blocks.barrier_before,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
@@ -11,17 +11,27 @@ from kernelmill.emulator.registers import Waves
 if TYPE_CHECKING:
     from kernelmill.emulator.arrays import Array
     from kernelmill.emulator.batch import Batch
-    from kernelmill.emulator.blocks import Blocks
-    from kernelmill.emulator.program import Block
+    from kernelmill.emulator.program import Block, Layout
 
 QUANTUM: Final = 256
 """Blocks that one group may run while others wait: else a spin lock would never end."""
 
 
+class CodeSource(Protocol):
+    """Where the machine gets its code from: ``Blocks``, or blocks of a test."""
+
+    @property
+    def layout(self) -> Layout:
+        """Return what the code was bound for."""
+
+    def block(self, address: int) -> Block:
+        """Return the block that begins at ``address``."""
+
+
 class Machine:
     """One batch, from its first instruction to its last."""
 
-    def __init__(self, blocks: Blocks, batch: Batch, entry: int) -> None:
+    def __init__(self, blocks: CodeSource, batch: Batch, entry: int) -> None:
         self.blocks = blocks
         self.batch = batch
         self._ready: dict[int, Array] = {entry: np.arange(batch.waves)}

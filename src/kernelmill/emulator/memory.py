@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from bisect import bisect_right
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +23,8 @@ ADDRESS_BITS: Final = 47
 """What a Linux process has. Apertures for LDS and scratch lie above."""
 REMEMBERED: Final = 1024
 """Freed allocations that a finding can still name."""
+QUARANTINE_BYTES: Final = 64 << 20
+"""Freed memory that is held back, so that nothing new takes its address: its use is found then."""
 
 
 ORIGIN: Final = 4096
@@ -82,6 +85,8 @@ class Memory:
         self._live: list[Allocation] = []
         self._owned: dict[int, Array] = {}
         self._freed: list[Allocation] = []
+        self._quarantine: deque[Array] = deque()
+        self._quarantined_bytes = 0
         self._written: dict[int, Array] = {}
         """Start of an allocation -> 1 for each byte that was written; only where that is known."""
 
@@ -146,7 +151,13 @@ class Memory:
             LaunchError: there is none at ``address``.
         """
         self.remove(address)
-        self._owned.pop(address, None)
+        held = self._owned.pop(address, None)
+        if held is None:
+            return
+        self._quarantine.append(held)
+        self._quarantined_bytes += held.size
+        while self._quarantined_bytes > QUARANTINE_BYTES:
+            self._quarantined_bytes -= self._quarantine.popleft().size
 
     def find(self, address: int) -> Allocation | None:
         """Return the live allocation that holds ``address``."""

@@ -20,7 +20,7 @@ Operation = Callable[[Waves], None]
 Reader = Callable[[Waves], Array]
 Encoding = Literal["", "e32", "e64", "dpp", "sdwa"]
 
-_SUFFIX = re.compile(r"(?P<name>\w+?)(?:_e64)?(?:_(?P<encoding>e32|e64|dpp|sdwa))?")
+_SUFFIX = re.compile(r"(?P<name>\w+?)(?:_e64(?=_))?(?:_(?P<encoding>e32|e64|dpp|sdwa))?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

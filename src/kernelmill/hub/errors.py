@@ -80,6 +80,10 @@ class TooLarge(Refusal):
     """The request's body exceeds a limit."""
 
 
+class TooSlow(Refusal):
+    """The request's body arrives more slowly than the Hub waits."""
+
+
 class RangeNotSatisfiable(Refusal):
     """The requested range starts past the end of the file."""
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 READY_TIMEOUT_S: Final = 30.0
+CONNECTIONS: Final = 400
+"""Open at once; others wait. A commit takes two files, and a process often may have 1024."""
 
 
 def serve(hub: Hub, *, host: str, port: int, announce: Callable[[str], None]) -> None:
@@ -66,6 +68,8 @@ async def _serve(hub: Hub, host: str, port: int, announce: Callable[[str], None]
         port=port,
         interface=Interfaces.ASGI,
         log_enabled=False,
+        backlog=CONNECTIONS,
+        backpressure=CONNECTIONS,
         websockets=False,
     )
     loop = asyncio.get_running_loop()

@@ -103,6 +103,9 @@ def get_local_kernel(
 
     Raises:
         NoVariant: no build there fits this machine; a ``FileNotFoundError``.
+        MetadataError: the build says nothing of itself, or something that cannot be read.
+        DigestMismatch: the build's files are not those that were built.
+        LoadFailed: the build's compiled part does not fit; an ``ImportError``.
     """
     session = open_session(backend=backend, user_agent=user_agent)
     return session.load_local(Path(repo_path))
@@ -145,7 +148,14 @@ def get_kernel_variants(
     version: int | None = None,
     backend: str | None = None,
 ) -> list[VariantAccepted | VariantRejected]:
-    """Return every build of a kernel, best first, and why each unfit one is unfit."""
+    """Return every build of a kernel, best first, and why each unfit one is unfit.
+
+    Nothing is loaded, so the publisher need not be trusted.
+
+    Raises:
+        VersionNotFound: there is no such version; a ``ValueError``.
+        HubError: the Hub cannot be reached, or has no such repository.
+    """
     session = open_session(backend=backend)
     selection = session.look_up(RepoId.parse(repo_id), version=version, revision=revision)
     return [

@@ -5,7 +5,7 @@ Each class also is the builtin that Hugging Face's ``kernels`` raises in the sam
 
 from __future__ import annotations
 
-from kernelmill.spec.errors import HostError, HubError, InputError, KernelError
+from kernelmill.spec.errors import HostError, HubError, KernelError
 
 
 class NotTrusted(KernelError, ValueError):
@@ -34,6 +34,10 @@ class HubUnreachable(HubError, ConnectionError):
     """A Hub does not answer."""
 
 
+class CacheUnusable(HostError, OSError):
+    """The folder of fetched kernels cannot be read or written."""
+
+
 class NotCached(HubError, FileNotFoundError):
     """Something is needed from a Hub, is not in the cache, and the network must not be used."""
 
@@ -60,23 +64,11 @@ class LoadFailed(HostError, ImportError):
     """A kernel's compiled part cannot be loaded into this process."""
 
 
+class NoModule(KernelError, FileNotFoundError):
+    """A build's folder holds nothing that can be imported."""
+
+    exit_code = 1
+
+
 class UnpinnedKernelWarning(UserWarning):
     """A kernel was asked for without a version, so another day may load other code."""
-
-
-__all__ = [
-    "AccessDenied",
-    "HubUnreachable",
-    "InputError",
-    "KernelClash",
-    "LoadFailed",
-    "MissingDependency",
-    "NotCached",
-    "NotTrusted",
-    "RepositoryNotFound",
-    "RevisionNotFound",
-    "UnpinnedKernelWarning",
-    "UnsupportedArch",
-    "UnsupportedKernel",
-    "VersionNotFound",
-]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernelmill.runtime.trust import check_trust
+from kernelmill.runtime.fetch import is_complete
+from kernelmill.runtime.trust import check_publisher
 from kernelmill.spec.names import RepoId
 
 if TYPE_CHECKING:
@@ -30,11 +31,8 @@ class Explanation:
     host: Host
     folder: Path | None
     """Where the chosen build is, or would be, in the cache."""
-
-    @property
-    def is_cached(self) -> bool:
-        """Whether the chosen build has been fetched."""
-        return self.folder is not None and (self.folder / "metadata.json").exists()
+    is_cached: bool
+    """Whether all of the chosen build has been fetched."""
 
     def as_json(self) -> dict[str, object]:
         """Return the explanation as the command's ``--json`` gives it."""
@@ -72,7 +70,7 @@ def explain(
 ) -> Explanation:
     """Return what ``get_kernel`` would do with the same arguments. Fetches no file of a kernel."""
     repo = RepoId.parse(repo_id)
-    distrust = check_trust(session.hub, repo, trust_remote_code=False)
+    distrust = check_publisher(session.hub, session.cache, repo)
     selection = session.look_up(repo, version=version, revision=revision)
     chosen = selection.resolution.chosen
     return Explanation(
@@ -83,6 +81,8 @@ def explain(
         resolution=selection.resolution,
         host=session.host,
         folder=session.folder_of(selection, str(chosen)) if chosen else None,
+        is_cached=chosen is not None
+        and is_complete(session.cache, repo, selection.choice.commit, str(chosen)),
     )
 
 

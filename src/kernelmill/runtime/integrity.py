@@ -11,13 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelmill.spec.digest import Digest, Violation, compare, digest_files, is_covered
+from kernelmill.spec.digest import (
+    UNCOVERED_FILES,
+    Digest,
+    Violation,
+    compare,
+    digest_files,
+    is_covered,
+)
 from kernelmill.spec.errors import DigestMismatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-UNCOVERED_FILES = frozenset({"metadata.json", "metadata.json.sigstore"})
 
 
 def check_integrity(folder: Path, digest: Digest | None, *, root: Path) -> tuple[str, ...]:
@@ -87,7 +92,12 @@ def _check_links(folder: Path, root: Path) -> Iterator[str]:
                 yield f"Linked folder: {path.relative_to(folder).as_posix()}"
         for name in sorted(files):
             path = Path(parent) / name
-            shown, target = path.relative_to(folder).as_posix(), path.resolve()
+            shown = path.relative_to(folder).as_posix()
+            try:
+                target = path.resolve()
+            except (OSError, RuntimeError):  # the latter for a loop, until Python 3.13
+                yield f"Link to nowhere: {shown}"
+                continue
             if not target.is_relative_to(root):
                 yield f"Link out of {root}: {shown} -> {target}"
             elif not target.exists():

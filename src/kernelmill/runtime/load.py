@@ -6,11 +6,11 @@ import logging
 import threading
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime import modules
 from kernelmill.runtime.dlopen import read_complaint
-from kernelmill.runtime.errors import KernelClash, LoadFailed
+from kernelmill.runtime.errors import KernelClash, LoadFailed, NoModule
 from kernelmill.runtime.integrity import Contents, check_integrity, read_digest
 from kernelmill.spec import metadata as metadata_format
 from kernelmill.spec.errors import DigestMismatch, InvalidVariant, MetadataError
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from kernelmill.spec.metadata import Metadata
 
 log = logging.getLogger(__name__)
+
+MAX_METADATA_BYTES: Final = 16 * 1024 * 1024
+"""Room for the digests of a hundred thousand files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +71,7 @@ def load_variant(folder: Path, *, root: Path, repo_info: RepoInfo | None = None)
         DigestMismatch: a file is missing, was changed or was added.
         KernelClash: its id belongs to another module.
         LoadFailed: its compiled part does not fit this process.
+        NoModule: it has no ``__init__.py``.
     """
     folder = folder.resolve()
     if folder in _loaded:
@@ -91,11 +95,19 @@ def read_metadata(folder: Path, *, name: str = "kernel") -> Metadata:
     """
     path = folder / "metadata.json"
     try:
+        if path.stat().st_size > MAX_METADATA_BYTES:
+            raise MetadataError(
+                f"larger than {MAX_METADATA_BYTES} bytes",
+                where=str(path),
+                hint="rebuild the kernel",
+            )
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise MetadataError(
             "there is no metadata.json", where=str(folder), hint="rebuild the kernel"
         ) from error
+    except OSError as error:
+        raise MetadataError(f"cannot be read: {error.strerror}", where=str(path)) from error
     except UnicodeDecodeError as error:
         raise MetadataError("not UTF-8 text", where=str(path), hint="rebuild the kernel") from error
     metadata = metadata_format.parse(
@@ -187,14 +199,15 @@ def _add_origin(
 
 
 def _module_file(folder: Path, metadata: Metadata) -> Path:
-    python_name = metadata.name.replace("-", "_")
-    for path in (folder / "__init__.py", folder / python_name / "__init__.py"):
+    for path in (folder / "__init__.py", folder / metadata.python_name / "__init__.py"):
         if path.is_file():
             return path
     packages = sorted(folder.glob("*/__init__.py"))
     if "name" in metadata.assumed and len(packages) == 1:
         return packages[0]
-    raise FileNotFoundError(f"No kernel module found at: `{folder}`")
+    raise NoModule(
+        f"No kernel module found at: `{folder}`", hint="its author has to build it again"
+    )
 
 
 def _environment() -> str:

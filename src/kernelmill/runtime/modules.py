@@ -13,13 +13,13 @@ from importlib.machinery import (
     SourceFileLoader,
 )
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelmill.runtime.errors import KernelClash
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
     from types import CodeType, ModuleType
 
     from kernelmill.runtime.integrity import Contents
@@ -49,6 +49,23 @@ class VerifiedLoader(SourceFileLoader):
         return content
 
 
+class VerifiedExtensionLoader(ExtensionFileLoader):
+    """Checks a compiled module's file once more, just before the dynamic linker opens it.
+
+    NOTE: the linker reads the file itself, so whoever may write to the cache can still exchange it
+    in between.
+    """
+
+    def __init__(self, contents: Contents, fullname: str, path: str) -> None:
+        super().__init__(fullname, path)
+        self._contents = contents
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Open the module's library."""
+        self._contents.verify(self.path, Path(self.path).read_bytes())
+        return super().create_module(spec)
+
+
 class KernelFinder:
     """Finds the submodules of kernels, and keeps every other finder away from them."""
 
@@ -73,7 +90,7 @@ class KernelFinder:
         if path is None or contents is None:
             return None
         loaders = (
-            (ExtensionFileLoader, EXTENSION_SUFFIXES),
+            (partial(VerifiedExtensionLoader, contents), EXTENSION_SUFFIXES),
             (partial(VerifiedLoader, contents), SOURCE_SUFFIXES),
         )
         for entry in path:

@@ -1,4 +1,4 @@
-"""The facts about this machine and its Python. With ``load``, the only place that imports torch."""
+"""The facts about this machine and its Python. Only this module of the package imports torch."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import importlib.util
 import logging
 import os
 import platform
+import re
 import sys
 import sysconfig
 from typing import TYPE_CHECKING, Final
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CPUS: Final = {"amd64": "x86_64", "arm64": "aarch64"}
+XPU_RELEASE: Final = re.compile(r"(?P<year>[0-9]{4})0(?P<release>[0-9])")
+"""The head of a SYCL compiler's version, such as ``20250301``."""
 SYSTEMS: Final = {"linux": "linux", "darwin": "darwin", "win32": "windows"}
 
 
@@ -103,9 +106,8 @@ def backend_of(torch: ModuleType) -> tuple[Backend, tuple[int, int] | None]:
 
 
 def _runtime_version(backend: Backend, text: str) -> tuple[int, int]:
-    if backend is Backend.XPU:
-        # Such as "20250301": the year, then its release in one digit after a zero.
-        return int(text[:4]), int(text[5])
+    if backend is Backend.XPU and (match := XPU_RELEASE.match(text)):
+        return int(match["year"]), int(match["release"])
     return _major_minor(text, backend.value)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import reprlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from kernelmill.spec.names import RepoId
 
 COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-VERSION_BRANCH: Final = re.compile(r"v(0|[1-9][0-9]*)")
+VERSION_BRANCH: Final = re.compile(r"v(0|[1-9][0-9]{0,8})")
+MAX_VERSION: Final = 10**9 - 1
 DEFAULT_BRANCH: Final = "main"
 
 
@@ -43,14 +45,43 @@ def choose_revision(
         HubError: the Hub says no.
     """
     if version is not None and revision is not None:
-        raise InputError("Only one of `revision` or `version` must be specified.", where=str(repo))
+        raise InputError(
+            "Only one of `revision` or `version` must be specified.",
+            where=str(repo),
+            hint="leave out `revision`: a version is the branch of that number",
+        )
+    _check_version(version, repo)
     if revision is not None:
+        _check_revision(revision, repo)
         commit = revision if COMMIT.fullmatch(revision) else hub.fetch_commit(repo, revision)
         return Choice(name=revision, commit=commit)
     refs = hub.fetch_refs(repo)
     if version is not None:
         return choose_version(refs, repo, version, is_offline=hub.is_offline)
     return choose_newest(refs, repo)
+
+
+def _check_version(version: object, repo: RepoId) -> None:
+    if version is None:
+        return
+    if not isinstance(version, int) or isinstance(version, bool) or not 0 <= version <= MAX_VERSION:
+        raise InputError(
+            f"a version is a whole number from 0 to {MAX_VERSION}",
+            where=str(repo),
+            hint="give one: version=1",
+        )
+
+
+def _check_revision(revision: object, repo: RepoId) -> None:
+    """Refuse what no Hub could have, and what a cache could not name a file after."""
+    parts = revision.split("/") if isinstance(revision, str) else []
+    is_usable = isinstance(revision, str) and revision.isprintable() and "\\" not in revision
+    if not is_usable or not parts or not {"", ".", ".."}.isdisjoint(parts):
+        raise InputError(
+            f"{reprlib.repr(revision)} is not a revision",
+            where=str(repo),
+            hint="give a branch, a tag or a commit",
+        )
 
 
 def versions_of(refs: Refs) -> dict[int, str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kernelmill.runtime.load import variant_of
 from kernelmill.runtime.revisions import Choice, choose_revision
-from kernelmill.spec.errors import InvalidVariant, NoVariant
+from kernelmill.spec.errors import NoVariant
 from kernelmill.spec.resolve import Resolution, no_variant, resolve
-from kernelmill.spec.variant import parse_variant
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,7 +69,7 @@ def select_local(path: Path, host: Host) -> Path:
         )
     is_build = (path / "metadata.json").is_file()
     name = path.resolve().name
-    if is_build and not _is_variant_name(name):
+    if is_build and variant_of(name) is None:
         return path  # a build under another name, such as Nix gives: there is nothing to compare
     folder = path.resolve().parent if is_build else builds_folder(path)
     resolution = resolve([name] if is_build else _folder_names(folder), host)
@@ -82,18 +82,10 @@ def builds_folder(path: Path) -> Path:
     """Return the folder that holds the builds of the kernel at ``path``."""
     builds = path / BUILD_FOLDER
     # NOTE: `torch-ext`, which every kernel's repository holds, is named like a build.
-    named = filter(_is_variant_name, _folder_names(path))
+    named = filter(variant_of, _folder_names(path))
     holds_builds = any((path / name / "metadata.json").is_file() for name in named)
     return path if holds_builds or not builds.is_dir() else builds
 
 
 def _folder_names(folder: Path) -> list[str]:
     return sorted(each.name for each in folder.iterdir() if each.is_dir())
-
-
-def _is_variant_name(name: str) -> bool:
-    try:
-        parse_variant(name)
-    except InvalidVariant:
-        return False
-    return True

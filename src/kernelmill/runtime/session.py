@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kernelmill.runtime import requirements
 from kernelmill.runtime.cache import Cache
+from kernelmill.runtime.errors import HubUnreachable, NotCached, VersionNotFound
 from kernelmill.runtime.fetch import fetch_metadata, fetch_variant
 from kernelmill.runtime.hub.cached import CachedHub
 from kernelmill.runtime.load import RepoInfo, load_variant, read_metadata
@@ -50,10 +51,18 @@ class Session:
         revision: str | None = None,
         trust_remote_code: Trust = False,
     ) -> Selection:
-        """Choose a build of a repository on the Hub. Trust is asked first."""
+        """Choose a build of a repository on the Hub. Trust is asked first.
+
+        Raises:
+            NotTrusted: the publisher is not trusted.
+            VersionNotFound: the repository has no such version.
+            HubError: the Hub says no; or it does not answer, and nothing that fits is cached.
+        """
         repo = RepoId.parse(repo_id)
-        ensure_trusted(self.hub, repo, trust_remote_code)
+        is_vouched_for = ensure_trusted(self.hub, self.cache, repo, trust_remote_code)
         selection = self.look_up(repo, version=version, revision=revision)
+        if is_vouched_for:
+            self.cache.remember_trust(repo)
         if selection.choice.news:
             log.warning("%s", selection.choice.news)
         return selection
@@ -61,11 +70,36 @@ class Session:
     def look_up(
         self, repo: RepoId, *, version: int | None = None, revision: str | None = None
     ) -> Selection:
-        """Choose a build without asking for trust, for those who only want to know."""
-        selection = select_build(self.hub, self.host, repo, version=version, revision=revision)
+        """Choose a build without asking for trust, for those who only want to know.
+
+        While the Hub does not answer, the choice is among what was fetched before.
+        """
+        try:
+            selection = select_build(self.hub, self.host, repo, version=version, revision=revision)
+        except HubUnreachable as error:
+            return self._recall(error, repo, version=version, revision=revision)
         choice = selection.choice
         if not self.hub.is_offline and choice.name != choice.commit:
             self.cache.remember_ref(repo, choice.name, choice.commit)
+        return selection
+
+    def _recall(
+        self, error: HubUnreachable, repo: RepoId, *, version: int | None, revision: str | None
+    ) -> Selection:
+        """Choose from the cache, or raise ``error`` where that holds nothing that fits."""
+        memory = CachedHub(endpoint=self.hub.endpoint, cache=self.cache)
+        try:
+            selection = select_build(memory, self.host, repo, version=version, revision=revision)
+        except (NotCached, VersionNotFound):
+            raise error from None
+        if selection.resolution.chosen is None:
+            raise error
+        log.warning(
+            "%s; using '%s' as it was fetched before (%s)",
+            error.problem,
+            repo,
+            selection.choice.name,
+        )
         return selection
 
     def check(self, selection: Selection, *, check_arch: bool = True) -> str:

@@ -59,24 +59,47 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
 
 def parse_endpoint(text: str) -> str:
     """Read the base URL of a Hub."""
-    parts = urlsplit(text)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    if not is_hub_url(text):
         raise InputError(
-            f"{text!r} is not the URL of a Hub",
+            f"{without_password(text)!r} is not the URL of a Hub",
             where="HF_ENDPOINT",
             hint='write it as "https://hub.example.org" or "http://127.0.0.1:8080"',
         )
+    if "@" in urlsplit(text).netloc:
+        raise InputError(
+            f"the URL {without_password(text)!r} holds a user or a password",
+            where="HF_ENDPOINT",
+            hint="leave it out, for every message shows the URL, and set HF_TOKEN",
+        )
     return text.rstrip("/")
+
+
+def is_hub_url(text: str) -> bool:
+    """Tell whether ``text`` is a base URL: a scheme, a host, perhaps a port and a path."""
+    try:
+        parts = urlsplit(text)
+        is_base = not (parts.query or parts.fragment) and parts.port != 0
+    except ValueError:  # a port or an IPv6 address that is none
+        return False
+    # urlsplit drops line breaks and tabs, wherever they are.
+    is_plain = text.isascii() and text.isprintable() and " " not in text
+    return is_base and is_plain and parts.scheme in {"http", "https"} and bool(parts.hostname)
+
+
+def without_password(url: str) -> str:
+    """Return ``url`` without what stands before the host."""
+    return re.sub(r"//[^/]*@", "//", url)
 
 
 def cache_root(env: Mapping[str, str]) -> Path:
     """Return the folder of all cached kernels; the first variable that is set names it."""
     for name in ("KERNELS_CACHE", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
         if env.get(name):
-            return Path(env[name]).expanduser()
+            return _home_path(env[name], name)
     if env.get("HF_HOME"):
-        return Path(env["HF_HOME"]).expanduser() / "hub"
-    return Path(env.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "huggingface" / "hub"
+        return _home_path(env["HF_HOME"], "HF_HOME") / "hub"
+    cache = _home_path(env.get("XDG_CACHE_HOME") or "~/.cache", "XDG_CACHE_HOME")
+    return cache / "huggingface" / "hub"
 
 
 def endpoint_folder(root: Path, endpoint: str) -> Path:
@@ -87,7 +110,7 @@ def endpoint_folder(root: Path, endpoint: str) -> Path:
     """
     if endpoint == PUBLIC_HUB:
         return root
-    readable = re.sub(r"[^A-Za-z0-9.]+", "-", urlsplit(endpoint).netloc.rpartition("@")[2])
+    readable = re.sub(r"[^A-Za-z0-9.]+", "-", urlsplit(endpoint).netloc)
     return root / "endpoints" / f"{readable}-{hashlib.sha256(endpoint.encode()).hexdigest()[:8]}"
 
 
@@ -102,8 +125,20 @@ def parse_local_kernels(text: str) -> dict[str, Path]:
                 "Expected format: repo_id_1=path_1:repo_id_2=path_2",
                 hint="correct or unset LOCAL_KERNELS",
             )
-        overrides[repo_id] = Path(path).expanduser()
+        overrides[repo_id] = _home_path(path, "LOCAL_KERNELS")
     return overrides
+
+
+def _home_path(text: str, where: str) -> Path:
+    """Return a path whose ``~`` was replaced."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise InputError(
+            f"{text!r} needs a home folder, and there is none",
+            where=where,
+            hint="set HOME, or write the whole path",
+        ) from error
 
 
 def _is_offline(env: Mapping[str, str]) -> bool:

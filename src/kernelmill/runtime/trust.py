@@ -6,10 +6,11 @@ import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from kernelmill.runtime.errors import NotTrusted
+from kernelmill.runtime.errors import HubUnreachable, NotTrusted
 from kernelmill.spec.errors import InputError
 
 if TYPE_CHECKING:
+    from kernelmill.runtime.cache import Cache
     from kernelmill.runtime.hub import Hub
     from kernelmill.spec.names import RepoId
 
@@ -24,28 +25,37 @@ HINT: Final = (
 )
 
 
-def check_trust(hub: Hub, repo: RepoId, trust_remote_code: Trust) -> str:
-    """Return why code from ``repo`` must not run here; empty when it may.
+def ensure_trusted(hub: Hub, cache: Cache, repo: RepoId, trust_remote_code: Trust) -> bool:
+    """Stop here unless code from ``repo`` may run; return whether the Hub vouches for it.
 
-    A publisher's standing is what ``hub`` says of it, so it counts for that endpoint alone.
+    Raises:
+        NotTrusted: neither the Hub nor the caller trusts it.
+        HubUnreachable: the Hub does not answer, and never vouched for it.
+        InputError: ``trust_remote_code`` is a string.
     """
-    if isinstance(trust_remote_code, str):
-        # `"org/kernel" in "org/kernel-two"` is true: a lone string is never a list of one.
-        raise InputError(
-            f"trust_remote_code is the string {trust_remote_code!r}",
-            hint=f"pass a list of repositories: trust_remote_code=[{trust_remote_code!r}]",
-        )
-    if trust_remote_code is True:
-        return ""
-    if not isinstance(trust_remote_code, bool) and str(repo) in set(trust_remote_code):
-        return ""
+    if _caller_allows(repo, trust_remote_code):
+        return False
+    if objection := check_publisher(hub, cache, repo):
+        raise NotTrusted(f"{objection} {HINT}", where=f"{hub.endpoint}/kernels/{repo}")
+    return not hub.is_offline
+
+
+def check_publisher(hub: Hub, cache: Cache, repo: RepoId) -> str:
+    """Return why the publisher of ``repo`` is not trusted; empty when it is.
+
+    A publisher's standing is what ``hub`` says of it, so it counts for that endpoint alone. While
+    the Hub does not answer, its last word stands, as ``cache`` remembers it.
+
+    Raises:
+        HubUnreachable: the Hub does not answer, and never vouched for the publisher.
+    """
     if hub.is_offline:
         log.warning(
             "Skipping publisher trust check for '%s' because Hugging Face Hub is in offline mode.",
             repo,
         )
         return ""
-    match hub.fetch_trust(repo.namespace):
+    match _fetch_trust(hub, cache, repo):
         case True:
             return ""
         case False:
@@ -57,12 +67,30 @@ def check_trust(hub: Hub, repo: RepoId, trust_remote_code: Trust) -> str:
             )
 
 
-def ensure_trusted(hub: Hub, repo: RepoId, trust_remote_code: Trust) -> None:
-    """Stop here unless code from ``repo`` may run.
+def _fetch_trust(hub: Hub, cache: Cache, repo: RepoId) -> bool | None:
+    try:
+        answer = hub.fetch_trust(repo.namespace)
+    except HubUnreachable:
+        if cache.read_trust(repo):
+            return True
+        raise
+    if not answer:
+        cache.forget_trust(repo)
+    return answer
 
-    Raises:
-        NotTrusted: it may not.
-    """
-    objection = check_trust(hub, repo, trust_remote_code)
-    if objection:
-        raise NotTrusted(f"{objection} {HINT}", where=f"{hub.endpoint}/kernels/{repo}")
+
+def _caller_allows(repo: RepoId, trust_remote_code: Trust) -> bool:
+    if isinstance(trust_remote_code, str):
+        # `"org/kernel" in "org/kernel-two"` is true: a lone string is never a list of one.
+        raise InputError(
+            f"trust_remote_code is the string {trust_remote_code!r}",
+            hint=f"pass a list of repositories: trust_remote_code=[{trust_remote_code!r}]",
+        )
+    if not isinstance(trust_remote_code, bool | Iterable):
+        raise InputError(
+            f"trust_remote_code is {trust_remote_code!r}",
+            hint="pass True, False or a list of repositories",
+        )
+    if isinstance(trust_remote_code, bool):
+        return trust_remote_code
+    return str(repo) in set(trust_remote_code)

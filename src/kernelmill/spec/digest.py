@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 Algorithm = Literal["sha256", "sha512"]
 
-# Neither can hold its own hash.
-_UNCOVERED: Final = frozenset({"metadata.json", "metadata.json.sigstore"})
+UNCOVERED_FILES: Final = frozenset({"metadata.json", "metadata.json.sigstore"})
+"""The file that holds the digest, and its signature: neither can hold its own hash."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ def is_covered(path: str) -> bool:
     All files are listed, but for the metadata itself, its signature, and bytecode.
     """
     parts = PurePosixPath(path)
-    return not (path in _UNCOVERED or parts.suffix == ".pyc" or "__pycache__" in parts.parts)
+    return not (path in UNCOVERED_FILES or parts.suffix == ".pyc" or "__pycache__" in parts.parts)
 
 
 def digest_files(files: Iterable[tuple[str, bytes]], *, algorithm: Algorithm = "sha256") -> Digest:

@@ -107,6 +107,11 @@ class Metadata:
     assumed: tuple[str, ...] = field(default=(), compare=False)
     """Keys that the file lacks and that were taken from the variant: an old build."""
 
+    @property
+    def python_name(self) -> str:
+        """The name of the kernel's Python package."""
+        return KernelName(value=self.name).python_name
+
 
 def parse(
     content: str, *, where: str, variant: Variant | None = None, name: str = "kernel"
@@ -124,7 +129,7 @@ def parse(
         MetadataError: not JSON, a key is missing or has the wrong type; names file and key.
     """
     try:
-        raw = json.loads(content)
+        raw = json.loads(content, object_pairs_hook=_unique_keys)
     except (ValueError, RecursionError) as error:
         raise MetadataError(
             f"not valid JSON: {error}", where=where, hint="build or download the kernel again"
@@ -139,6 +144,16 @@ def parse(
     if faults.found:
         raise _metadata_error(faults.found[0])
     return metadata
+
+
+def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Refuse what two readers would read as two different things."""
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"key {twice!r} is given twice")
+    return values
 
 
 def _metadata_error(error: KernelError) -> MetadataError:

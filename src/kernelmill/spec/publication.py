@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 from kernelmill.spec.errors import InvalidVariant, PublicationError
-from kernelmill.spec.names import KernelName, RepoId
+from kernelmill.spec.names import RepoId
 from kernelmill.spec.variant import ArchVariant, parse_variant
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _problems(variant: BuiltVariant) -> Iterator[str]:
         yield f"{variant.path}: no metadata.json"
     elif isinstance(parsed, ArchVariant) and parsed.compute.backend != metadata.backend:
         yield f"{variant.path}: metadata.json is for {metadata.backend}"
-    if metadata and not _has_module(variant, metadata.name):
+    if metadata and not _has_module(variant, metadata.python_name):
         yield f"{variant.path}: no __init__.py to import"
     for file in sorted(variant.files):
         if file.endswith((".pyc", ".pyo")) or "__pycache__" in PurePosixPath(file).parts:
@@ -165,6 +165,5 @@ def _problems(variant: BuiltVariant) -> Iterator[str]:
         yield f"{variant.path}: {link} is a link to a file outside"
 
 
-def _has_module(variant: BuiltVariant, name: str) -> bool:
-    python_name = KernelName(value=name).python_name
+def _has_module(variant: BuiltVariant, python_name: str) -> bool:
     return not {"__init__.py", f"{python_name}/__init__.py"}.isdisjoint(variant.files)

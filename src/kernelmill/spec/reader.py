@@ -172,6 +172,8 @@ def text(value: object, place: Place) -> str:
         raise _wrong_type("a string", value, place)
     if not value.strip():
         raise place.fail("empty string", "write a value or remove the key")
+    if any("\ud800" <= character <= "\udfff" for character in value):
+        raise place.fail("holds half a surrogate pair", "write text")
     return value
 
 

@@ -68,13 +68,13 @@ def program(name: str, path: str = "") -> Program:
     )
 
 
-def hip_trial(*archs: str) -> Trial:
+def hip_trial(*archs: str, command: str = "/opt/clang++") -> Trial:
     """Return a working compiler for ``archs``."""
     return Trial(
-        place=Place(label="clang on PATH", kind="clang", path="/opt/clang++"),
+        place=Place(label="clang on PATH", kind="clang", path=command),
         toolchain=HipToolchain(
             kind="clang",
-            command=("/opt/clang++",),
+            command=(command,),
             version_text="clang version 22.0.0",
             rocm_root=None,
             archs=archs,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,16 @@ def linkage(
             ["the extension has the library search path '/opt/rocm/lib'"],
             id="runpath",
         ),
+        pytest.param(linkage("libtorch_cpu.so", "libstdc++.so.6"), "", [], id="torch"),
+        pytest.param(
+            linkage("libtorch_cpu.so", "libc10.so"),
+            "",
+            [
+                "the extension does not need libstdc++.so.6: it brings a C++ runtime of its own, "
+                "and torch has loaded another"
+            ],
+            id="second-c++-runtime",
+        ),
         pytest.param(
             linkage(defined="other"),
             "",
@@ -109,8 +120,24 @@ def test_check_archs(found: list[str], wanted: list[str], problems: list[str]) -
     ],
 )
 def test_check_imports(text: str, problem: str) -> None:
-    findings = check_imports({"a.py": text}, package="foo")
+    findings = check_imports({"a.py": text.encode()}, package="foo")
     assert [it.problem for it in findings] == ([problem] if problem else [])
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        pytest.param(b"# coding: latin-1\nx = '\xe9'\n", None, id="declared"),
+        pytest.param(
+            b"x = 1\ny = '\xe9'\n", r"a\.py:\d: not valid Python: .*utf-8", id="undeclared"
+        ),
+        pytest.param(b"x = 1\0\n", r"a\.py:\d: not valid Python: .*null bytes", id="null"),
+    ],
+)
+def test_check_imports_reads_any_encoding(content: bytes, problem: str | None) -> None:
+    findings = check_imports({"a.py": content}, package="foo")
+    assert len(findings) == (problem is not None)
+    assert all(re.match(problem or "", it.problem) for it in findings)
 
 
 def test_check_headers_finds_what_the_manifest_does_not_name() -> None:

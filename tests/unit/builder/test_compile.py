@@ -4,7 +4,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.builder.fakes import program, toolchain, write_kernel
+from tests.unit.builder.fakes import hip_trial, program, toolchain, write_kernel
 
 from kernelmill.builder.backends import rules_for
 from kernelmill.builder.compile import (
@@ -182,6 +182,16 @@ def test_configure_command_names_the_hip_compiler_for_rocm(tmp_path: Path) -> No
     )
     assert "-DHIP_CROSS_COMPILER=/opt/clang++" in command
     assert "-DKERNEL_BACKEND=rocm" in command
+
+
+def test_configure_command_names_the_hip_compiler_that_knows_the_arch(tmp_path: Path) -> None:
+    newer = hip_trial("gfx942", command="/opt/newer")
+    tools = toolchain(hip=(hip_trial("gfx90a"), newer))
+    tree = read_tree(write_kernel(tmp_path))
+    plan = plan_build(tree, tools, rules_for(Backend.ROCM))
+    command = configure_command(plan, tools, Workspace(root=tree.root, folder=tmp_path / "work"))
+    assert plan.archs == ("gfx942",)
+    assert "-DHIP_CROSS_COMPILER=/opt/newer" in command
 
 
 def test_build_environment_fixes_what_would_change_bytes() -> None:

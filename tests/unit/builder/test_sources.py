@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,7 @@ from kernelmill.builder.sources import read_tree
 from kernelmill.spec.errors import ManifestError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -60,3 +62,41 @@ def test_read_tree_refuses_a_framework_that_is_not_torch(tmp_path: Path) -> None
     )
     with pytest.raises(SourceError, match=r"my-relu has no \[torch\] table"):
         read_tree(write_kernel(tmp_path, manifest))
+
+
+def link_out(path: Path) -> None:
+    outside = path.parents[3] / "outside.py"
+    outside.write_text("SECRET = 1")
+    path.symlink_to(outside)
+
+
+def link_to_nothing(path: Path) -> None:
+    path.symlink_to("nothing.py")
+
+
+def link_to_itself(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (link_out, "is a link out of the repository"),
+        (link_to_nothing, "is no file, or a link to none"),
+        (link_to_itself, "is no file, or a link to none"),
+        (os.mkfifo, "is no file, or a link to none"),
+    ],
+)
+def test_read_tree_refuses_what_others_would_not_have(
+    tmp_path: Path, make: Callable[[Path], None], problem: str
+) -> None:
+    root = write_kernel(tmp_path / "kernel")
+    make(root / "torch-ext/my_relu/odd.py")
+    with pytest.raises(SourceError, match=f"'torch-ext/my_relu/odd.py' {problem}"):
+        read_tree(root)
+
+
+def test_read_tree_says_so_when_the_manifest_is_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "build.toml").mkdir()
+    with pytest.raises(SourceError, match=r"build\.toml cannot be read: Is a directory"):
+        read_tree(tmp_path)

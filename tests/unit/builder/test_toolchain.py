@@ -44,6 +44,11 @@ def test_probe_torch_says_why_the_interpreter_failed(tmp_path: Path) -> None:
         probe_torch(python)
 
 
+def test_probe_torch_says_that_the_interpreter_does_not_run(tmp_path: Path) -> None:
+    with pytest.raises(ToolchainError, match=r"torch: .*/python does not run: .*No such file"):
+        probe_torch(str(tmp_path / "python"))
+
+
 @pytest.mark.parametrize(
     ("versions", "archs"),
     [
@@ -68,8 +73,8 @@ def test_probe_toolchain_takes_archs_from_the_environment() -> None:
 
 
 def test_compiler_versions_name_those_that_a_backend_uses() -> None:
-    assert compiler_versions(toolchain(), Backend.CPU) == {"c++": "g++ 1.2"}
-    assert compiler_versions(toolchain(), Backend.ROCM) == {
+    assert compiler_versions(toolchain(), Backend.CPU, ()) == {"c++": "g++ 1.2"}
+    assert compiler_versions(toolchain(), Backend.ROCM, ("gfx942",)) == {
         "c++": "g++ 1.2",
         "hip": "clang version 22.0.0",
     }

@@ -42,7 +42,7 @@ class Bench:
         registers.mode[:] = 0xF0
         self.layout = Layout(accumulators=ACCUMULATORS, vectors=VECTORS, image=0)
 
-    def put(self, index: int, values: Array) -> None:
+    def put(self, index: int, values: Array | np.generic) -> None:
         """Fill vector registers from ``index`` on: 32 or 64 bits, broadcast to [wave, lane]."""
         wide = np.ascontiguousarray(np.broadcast_to(values, (WAVES, LANES)))
         words = wide.view(np.uint32).reshape(WAVES, LANES, -1)

@@ -8,14 +8,13 @@ from typing import Final
 
 import numpy as np
 import pytest
-
 from tests.unit.emulator.bench import LANES, Bench
 
 Compare = Callable[[float, float], bool]
 INTEGER: Final[dict[str, Compare]] = {
-    "f": lambda a, b: False, "lt": lambda a, b: a < b, "eq": lambda a, b: a == b,
+    "f": lambda _a, _b: False, "lt": lambda a, b: a < b, "eq": lambda a, b: a == b,
     "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ne": lambda a, b: a != b,
-    "ge": lambda a, b: a >= b, "t": lambda a, b: True,
+    "ge": lambda a, b: a >= b, "t": lambda _a, _b: True,
 }  # fmt: skip
 
 
@@ -24,13 +23,13 @@ def unordered(a: float, b: float) -> bool:
 
 
 REAL: Final[dict[str, Compare]] = {
-    "f": lambda a, b: False, "lt": lambda a, b: a < b, "eq": lambda a, b: a == b,
+    "f": lambda _a, _b: False, "lt": lambda a, b: a < b, "eq": lambda a, b: a == b,
     "le": lambda a, b: a <= b, "gt": lambda a, b: a > b,
     "lg": lambda a, b: not unordered(a, b) and a != b, "ge": lambda a, b: a >= b,
     "o": lambda a, b: not unordered(a, b), "u": unordered,
     "nge": lambda a, b: not a >= b, "nlg": lambda a, b: unordered(a, b) or a == b,
     "ngt": lambda a, b: not a > b, "nle": lambda a, b: not a <= b,
-    "neq": lambda a, b: not a == b, "nlt": lambda a, b: not a < b, "tru": lambda a, b: True,
+    "neq": lambda a, b: a != b, "nlt": lambda a, b: not a < b, "tru": lambda _a, _b: True,
 }  # fmt: skip
 KINDS: Final = {"i16": "i2", "u16": "u2", "i32": "i4", "u32": "u4", "i64": "i8", "u64": "u8"}
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pytest
-
 from tests.unit.emulator.bench import LANES, Bench
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 REALS: Final = (0.0, -0.0, 0.5, -0.5, 1.5, -1.5, 2.5, 254.5, 300.0, -300.0, 3e9, -3e9, 5e9, 65519.0,
                 65520.0, 1e-8, math.inf, -math.inf, math.nan, 1e30)  # fmt: skip
@@ -19,7 +20,9 @@ def saturated(low: int, high: int, rounding: Callable[[float], int]) -> Callable
     def convert(value: float) -> int:
         if math.isnan(value):
             return 0
-        return low if value <= low else high if value >= high else min(max(rounding(value), low), high)
+        return (
+            low if value <= low else high if value >= high else min(max(rounding(value), low), high)
+        )
 
     return convert
 
@@ -30,7 +33,11 @@ TO_INTEGER: Final = {
     "v_cvt_i32_f64": ("f8", "i4", saturated(-(2**31), 2**31 - 1, math.trunc)),
     "v_cvt_u32_f64": ("f8", "u4", saturated(0, 2**32 - 1, math.trunc)),
     "v_cvt_flr_i32_f32": ("f4", "i4", saturated(-(2**31), 2**31 - 1, math.floor)),
-    "v_cvt_rpi_i32_f32": ("f4", "i4", saturated(-(2**31), 2**31 - 1, lambda v: math.floor(v + 0.5))),
+    "v_cvt_rpi_i32_f32": (
+        "f4",
+        "i4",
+        saturated(-(2**31), 2**31 - 1, lambda v: math.floor(v + 0.5)),
+    ),
 }
 
 
@@ -93,7 +100,11 @@ def test_a_byte_becomes_a_real(byte: int) -> None:
 
 def test_minus_one_to_one_fill_an_integer_type_when_numbers_are_normalised() -> None:
     bench = Bench()
-    for value, signed, unsigned in ((1.0, 0x7FFF, 0xFFFF), (-1.0, 0x8001, 0), (0.5, 0x4000, 0x8000)):
+    for value, signed, unsigned in (
+        (1.0, 0x7FFF, 0xFFFF),
+        (-1.0, 0x8001, 0),
+        (0.5, 0x4000, 0x8000),
+    ):
         bench.put(10, np.float32(value))
         bench.run("v_cvt_pknorm_i16_f32 v4, v10, v10")
         assert bench.get(4, "u4")[0, 0] == signed * 0x10001

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from tests.unit.emulator.bench import LANES, Bench
 
 from kernelmill.emulator.fp8 import E4M3FNUZ, E5M2FNUZ, Fp8
-from tests.unit.emulator.bench import LANES, Bench
 
 
 def value_of(code: int, exponent_bits: int, mantissa_bits: int, bias: int) -> float:
@@ -87,7 +87,9 @@ def test_instruction_decodes_the_byte_that_sdwa_selects(name: str, form: Fp8, by
     if byte % 2 == 0:
         bench.run(f"v_cvt_pk_f32_{name}_sdwa v[4:5], v10 src0_sel:WORD_{byte // 2}")
         np.testing.assert_array_equal(bench.get(4, "f4"), form.table[words >> 8 * byte & 0xFF])
-        np.testing.assert_array_equal(bench.get(5, "f4"), form.table[words >> 8 * (byte + 1) & 0xFF])
+        np.testing.assert_array_equal(
+            bench.get(5, "f4"), form.table[words >> 8 * (byte + 1) & 0xFF]
+        )
 
 
 @pytest.mark.parametrize(("modifiers", "shift"), [("", 0), (" op_sel:[0,0,1]", 16)])

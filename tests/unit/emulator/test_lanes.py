@@ -7,7 +7,6 @@ from typing import Final
 
 import numpy as np
 import pytest
-
 from tests.unit.emulator.bench import LANES, Bench
 
 Source = Callable[[int], int | None]
@@ -41,7 +40,7 @@ DPP: Final[dict[str, Source]] = {
 @pytest.mark.parametrize("control", DPP)
 @pytest.mark.parametrize("fills", [False, True])
 @pytest.mark.parametrize("active", [2**64 - 1, 0xF0F0_1234_FFFF_00F0])
-def test_dpp_reads_another_lane(control: str, fills: bool, active: int) -> None:  # noqa: FBT001
+def test_dpp_reads_another_lane(control: str, fills: bool, active: int) -> None:
     bench = Bench()
     values = np.random.default_rng(1).integers(0, 2**32, (2, LANES), dtype=np.uint32)
     bench.put(10, values)
@@ -79,7 +78,7 @@ PARTS: Final = {
 
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("extends", [False, True])
-def test_sdwa_reads_a_part_of_a_source(part: str, extends: bool) -> None:  # noqa: FBT001
+def test_sdwa_reads_a_part_of_a_source(part: str, extends: bool) -> None:
     bench, words = Bench(), np.random.default_rng(2).integers(0, 2**32, (2, LANES), dtype=np.uint32)
     bench.put(10, words)
     bench.put(11, np.uint32(5))
@@ -103,9 +102,7 @@ def test_sdwa_writes_a_part_of_the_destination(part: str, unused: str) -> None:
     bench, words = Bench(), np.random.default_rng(3).integers(0, 2**32, (2, LANES), dtype=np.uint32)
     bench.put(10, words)
     before = bench.get(3, "u4").copy().reshape(-1)
-    bench.run(
-        f"v_mov_b32_sdwa v3, v10 dst_sel:{part} dst_unused:{unused} src0_sel:DWORD"
-    )
+    bench.run(f"v_mov_b32_sdwa v3, v10 dst_sel:{part} dst_unused:{unused} src0_sel:DWORD")
     shift, mask = PARTS[part]
     expected = []
     for word, old in zip(map(int, words.flat), map(int, before), strict=True):

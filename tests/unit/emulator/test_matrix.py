@@ -10,12 +10,12 @@ from typing import Final
 
 import numpy as np
 import pytest
+from tests.unit.emulator.bench import LANES, WAVES, Bench
 
 from kernelmill.emulator.flops import flops_of
 from kernelmill.emulator.fp8 import E4M3FNUZ, E5M2FNUZ
 from kernelmill.emulator.instructions.mfma import DENSE, SPARSE, Shape, parse_shape
 from kernelmill.emulator.paths import passes
-from tests.unit.emulator.bench import LANES, WAVES, Bench
 
 A_AT, B_AT, D_AT, C_AT, INDEX_AT = 10, 20, 32, 64, 30
 DTYPES: Final = {"f16": "f2", "f32": "f4", "xf32": "f4", "f64": "f8", "i8": "i1"}
@@ -144,9 +144,7 @@ def test_sparse_product_puts_two_of_four_where_the_index_says(name: str) -> None
     first = span(A_AT, registers(shape, shape.first, shape.depth // 2))
     second = span(B_AT, registers(shape, shape.second, shape.depth))
     bench.run(f"{name} {result}, {first}, {second}, v{INDEX_AT}")
-    np.testing.assert_array_equal(
-        read_result(bench, shape), np.einsum("wbik,wbjk->wbij", full, b)
-    )
+    np.testing.assert_array_equal(read_result(bench, shape), np.einsum("wbik,wbjk->wbij", full, b))
 
 
 def test_a_block_of_a_serves_several_products_when_it_is_broadcast() -> None:

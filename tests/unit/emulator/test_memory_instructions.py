@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pytest
+from tests.unit.emulator.bench import LANES, WAVES, Bench
 
 from kernelmill.emulator.errors import DeviceFault
 from kernelmill.emulator.sources import PRIVATE_APERTURE, SHARED_APERTURE
-from tests.unit.emulator.bench import LANES, WAVES, Bench
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kernelmill.emulator.arrays import Array
 
 SIZE: Final = 1 << 14
@@ -128,7 +130,9 @@ def test_inactive_lanes_touch_nothing_when_their_addresses_are_wild(bench: Bench
 def test_a_wild_access_stops_with_its_place(bench: Bench) -> None:
     address, _ = fill(bench)
     bench.put(10, np.uint64(address + SIZE - 2))
-    with pytest.raises(DeviceFault, match="read of 4 bytes at 0x[0-9a-f]+ is outside every") as caught:
+    with pytest.raises(
+        DeviceFault, match=r"read of 4 bytes at 0x[0-9a-f]+ is outside every"
+    ) as caught:
         bench.run("global_load_dword v20, v[10:11], off")
     assert "workgroup 0, work-item 0" in str(caught.value)
     bench.memory.free(address)
@@ -187,7 +191,10 @@ def test_lds_pairs_have_two_offsets(bench: Bench, suffix: str, scale: int, words
     ("u8", 1, False), ("i8", 1, True), ("u16", 2, False), ("i16", 2, True),
 ])  # fmt: skip
 def test_lds_narrow_reads_are_extended(
-    bench: Bench, name: str, width: int, is_signed: bool  # noqa: FBT001
+    bench: Bench,
+    name: str,
+    width: int,
+    is_signed: bool,
 ) -> None:
     bench.put(10, (np.arange(LANES) * 4).astype(np.uint32))
     bench.run(f"ds_write_b{8 * width} v10, v20")
@@ -214,7 +221,7 @@ def test_workgroups_do_not_share_lds(bench: Bench) -> None:
     assert list(bench.get(21, "u4")[:, 0]) == [5, 7]
 
 
-ATOMICS: Final = {
+ATOMICS: Final[dict[str, Callable[[int, int], int]]] = {
     "add": lambda old, new: old + new,
     "sub": lambda old, new: old - new,
     "umax": max,
@@ -222,7 +229,7 @@ ATOMICS: Final = {
     "and": lambda old, new: old & new,
     "or": lambda old, new: old | new,
     "xor": lambda old, new: old ^ new,
-    "swap": lambda old, new: new,
+    "swap": lambda _old, new: new,
     "inc": lambda old, new: 0 if old >= new else old + 1,
     "dec": lambda old, new: new if old == 0 or old > new else old - 1,
 }
@@ -239,13 +246,15 @@ def test_atomics_act_one_after_another_when_lanes_meet(
     words = width // 4
     values = bench.get(20, f"u{width}").copy()
     memory = {slot: int(view[slot * width :][:width].view(f"u{width}")[0]) for slot in range(5)}
-    bench.run(f"global_atomic_{name}{suffix} {span(30, words)}, v[10:11], {span(20, words)}, off sc0")
+    bench.run(
+        f"global_atomic_{name}{suffix} {span(30, words)}, v[10:11], {span(20, words)}, off sc0"
+    )
     old = bench.get(30, f"u{width}").reshape(-1)
     for place, (slot, value) in enumerate(zip(slots.flat, values.flat, strict=True)):
         assert old[place] == memory[int(slot)]
         memory[int(slot)] = ATOMICS[name](memory[int(slot)], int(value)) % 2 ** (8 * width)
-    for slot, value in memory.items():
-        assert view[slot * width :][:width].view(f"u{width}")[0] == value
+    for key, total in memory.items():
+        assert view[key * width :][:width].view(f"u{width}")[0] == total
 
 
 def test_compare_and_swap_succeeds_once(bench: Bench) -> None:

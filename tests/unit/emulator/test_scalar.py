@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-
 from tests.unit.emulator.bench import Bench
 
 WORD, PAIR = 2**32, 2**64
@@ -36,38 +35,38 @@ def field(a: int, b: int, width: int, *, is_signed: bool) -> int:
     top = min(count, width - offset)
     if is_signed and count and found >> (top - 1) & 1:
         found -= 1 << top
-    return found % 2**width
+    return int(found % 2**width)
 
 
 Two = Callable[[int, int], int]
 TWO_WORDS: dict[str, tuple[Two, Callable[[int, int, int], bool] | None]] = {
-    "s_add_u32": (lambda a, b: a + b, lambda a, b, r: a + b >= WORD),
-    "s_sub_u32": (lambda a, b: a - b, lambda a, b, r: b > a),
+    "s_add_u32": (lambda a, b: a + b, lambda a, b, _r: a + b >= WORD),
+    "s_sub_u32": (lambda a, b: a - b, lambda a, b, _r: b > a),
     "s_add_i32": (lambda a, b: a + b, lambda a, b, r: signed(a) + signed(b) != signed(r)),
     "s_sub_i32": (lambda a, b: a - b, lambda a, b, r: signed(a) - signed(b) != signed(r)),
-    "s_min_i32": (lambda a, b: min(signed(a), signed(b)), lambda a, b, r: signed(a) < signed(b)),
-    "s_max_i32": (lambda a, b: max(signed(a), signed(b)), lambda a, b, r: signed(a) > signed(b)),
-    "s_min_u32": (min, lambda a, b, r: a < b),
-    "s_max_u32": (max, lambda a, b, r: a > b),
-    "s_and_b32": (lambda a, b: a & b, lambda a, b, r: r != 0),
-    "s_or_b32": (lambda a, b: a | b, lambda a, b, r: r != 0),
-    "s_xor_b32": (lambda a, b: a ^ b, lambda a, b, r: r != 0),
-    "s_andn2_b32": (lambda a, b: a & ~b, lambda a, b, r: r != 0),
-    "s_orn2_b32": (lambda a, b: a | ~b, lambda a, b, r: r != 0),
-    "s_nand_b32": (lambda a, b: ~(a & b), lambda a, b, r: r != 0),
-    "s_nor_b32": (lambda a, b: ~(a | b), lambda a, b, r: r != 0),
-    "s_xnor_b32": (lambda a, b: ~(a ^ b), lambda a, b, r: r != 0),
-    "s_lshl_b32": (lambda a, b: a << (b & 31), lambda a, b, r: r != 0),
-    "s_lshr_b32": (lambda a, b: a >> (b & 31), lambda a, b, r: r != 0),
-    "s_ashr_i32": (lambda a, b: signed(a) >> (b & 31), lambda a, b, r: r != 0),
+    "s_min_i32": (lambda a, b: min(signed(a), signed(b)), lambda a, b, _r: signed(a) < signed(b)),
+    "s_max_i32": (lambda a, b: max(signed(a), signed(b)), lambda a, b, _r: signed(a) > signed(b)),
+    "s_min_u32": (min, lambda a, b, _r: a < b),
+    "s_max_u32": (max, lambda a, b, _r: a > b),
+    "s_and_b32": (lambda a, b: a & b, lambda _a, _b, r: r != 0),
+    "s_or_b32": (lambda a, b: a | b, lambda _a, _b, r: r != 0),
+    "s_xor_b32": (lambda a, b: a ^ b, lambda _a, _b, r: r != 0),
+    "s_andn2_b32": (lambda a, b: a & ~b, lambda _a, _b, r: r != 0),
+    "s_orn2_b32": (lambda a, b: a | ~b, lambda _a, _b, r: r != 0),
+    "s_nand_b32": (lambda a, b: ~(a & b), lambda _a, _b, r: r != 0),
+    "s_nor_b32": (lambda a, b: ~(a | b), lambda _a, _b, r: r != 0),
+    "s_xnor_b32": (lambda a, b: ~(a ^ b), lambda _a, _b, r: r != 0),
+    "s_lshl_b32": (lambda a, b: a << (b & 31), lambda _a, _b, r: r != 0),
+    "s_lshr_b32": (lambda a, b: a >> (b & 31), lambda _a, _b, r: r != 0),
+    "s_ashr_i32": (lambda a, b: signed(a) >> (b & 31), lambda _a, _b, r: r != 0),
     "s_mul_i32": (lambda a, b: a * b, None),
     "s_mul_hi_u32": (lambda a, b: a * b >> 32, None),
     "s_mul_hi_i32": (lambda a, b: signed(a) * signed(b) >> 32, None),
     "s_bfm_b32": (lambda a, b: ((1 << (a & 31)) - 1) << (b & 31), None),
-    "s_bfe_u32": (lambda a, b: field(a, b, 32, is_signed=False), lambda a, b, r: r != 0),
-    "s_bfe_i32": (lambda a, b: field(a, b, 32, is_signed=True), lambda a, b, r: r != 0),
-    "s_absdiff_i32": (lambda a, b: abs(signed((a - b) % WORD)), lambda a, b, r: r != 0),
-    "s_lshl2_add_u32": (lambda a, b: (a << 2) + b, lambda a, b, r: (a << 2) + b >= WORD),
+    "s_bfe_u32": (lambda a, b: field(a, b, 32, is_signed=False), lambda _a, _b, r: r != 0),
+    "s_bfe_i32": (lambda a, b: field(a, b, 32, is_signed=True), lambda _a, _b, r: r != 0),
+    "s_absdiff_i32": (lambda a, b: abs(signed((a - b) % WORD)), lambda _a, _b, r: r != 0),
+    "s_lshl2_add_u32": (lambda a, b: (a << 2) + b, lambda a, b, _r: (a << 2) + b >= WORD),
     "s_pack_ll_b32_b16": (lambda a, b: a & 0xFFFF | b << 16, None),
     "s_pack_lh_b32_b16": (lambda a, b: a & 0xFFFF | b >> 16 << 16, None),
     "s_pack_hh_b32_b16": (lambda a, b: a >> 16 | b >> 16 << 16, None),
@@ -131,7 +130,10 @@ def test_a_pair_is_shifted_when_the_amount_is_a_word(name: str) -> None:
             bench.put_scalar(4, a, words=2)
             bench.put_scalar(6, b)
             bench.run(f"{name} s[8:9], s[4:5], s6")
-            assert bench.get_scalar(8, words=2) == PAIR_AND_WORD[name](a, b) % PAIR, (hex(a), hex(b))
+            assert bench.get_scalar(8, words=2) == PAIR_AND_WORD[name](a, b) % PAIR, (
+                hex(a),
+                hex(b),
+            )
 
 
 ONE: dict[str, tuple[int, int, Callable[[int], int]]] = {

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pytest
-
-from kernelmill.emulator import floats
 from tests.unit.emulator.bench import LANES, Bench
 from tests.unit.emulator.exact import BY_WIDTH
+
+from kernelmill.emulator import floats
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 DTYPE: Final = {16: "f2", 32: "f4", 64: "f8"}
 SPECIAL: Final = (0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 0.5, 3.0, -2.5)
@@ -35,7 +37,7 @@ def noise(width: int, count: int) -> list[Array]:
     return found
 
 
-def put(bench: Bench, index: int, values: Array) -> None:
+def put(bench: Bench, index: int, values: Array | np.floating) -> None:
     if values.dtype.itemsize == 2:
         bench.put(index, values.view(np.uint16).astype(np.uint32))
     else:
@@ -85,12 +87,17 @@ ARITHMETIC: Final[dict[str, tuple[int, Callable[..., Fraction]]]] = {
 }
 
 
-@pytest.mark.parametrize("width", [16, 32, 64])
-@pytest.mark.parametrize("name", ARITHMETIC)
+@pytest.mark.parametrize(
+    ("name", "width"),
+    [
+        (name, width)
+        for name in ARITHMETIC
+        for width in (16, 32, 64)
+        if width < 64 or "sub" not in name
+    ],
+)
 def test_arithmetic_is_rounded_once(name: str, width: int) -> None:
     count, compute = ARITHMETIC[name]
-    if width == 64 and "sub" in name:
-        pytest.skip("the instruction does not exist")
     bench, operands = Bench(), noise(width, count)
     for place, values in enumerate(operands):
         put(bench, 10 + 2 * place, values)
@@ -206,12 +213,6 @@ def test_float32_units_know_no_denormal_numbers_when_they_approximate() -> None:
     assert np.isinf(get(bench, 4, 32)).all()
 
 
-def least(a: float, b: float) -> float:
-    if math.isnan(a):
-        return b
-    return a if math.isnan(b) or (a, -math.copysign(1, a)) < (b, -math.copysign(1, b)) and a < b else b
-
-
 @pytest.mark.parametrize("width", [16, 32, 64])
 def test_a_number_wins_against_nan_when_the_least_is_taken(width: int) -> None:
     bench, (a, b) = Bench(), noise(width, 2)
@@ -246,10 +247,10 @@ def test_zeros_have_an_order_when_the_least_is_taken() -> None:
         ("v_add_f32_e64 v4, v10, v11 mul:2", lambda a, b: (a + b) * 2),
         ("v_add_f32_e64 v4, v10, v11 div:2", lambda a, b: (a + b) / 2),
         ("v_add_f32_e64 v4, v10, v11 clamp", lambda a, b: min(max(a + b, 0.0), 1.0)),
-        ("v_add_f32_e32 v4, 0.5, v10", lambda a, b: a + 0.5),
-        ("v_add_f32_e32 v4, 0x40490fdb, v10", lambda a, b: a + float(np.float32(math.pi))),
-        ("v_mul_f32_e32 v4, -4.0, v11", lambda a, b: -4 * b),
-        ("v_add_f32_e32 v4, s20, v10", lambda a, b: a + 2.5),
+        ("v_add_f32_e32 v4, 0.5, v10", lambda a, _b: a + 0.5),
+        ("v_add_f32_e32 v4, 0x40490fdb, v10", lambda a, _b: a + float(np.float32(math.pi))),
+        ("v_mul_f32_e32 v4, -4.0, v11", lambda _a, b: -4 * b),
+        ("v_add_f32_e32 v4, s20, v10", lambda a, _b: a + 2.5),
     ],
 )
 def test_modifiers_change_sources_and_result(
@@ -262,9 +263,7 @@ def test_modifiers_change_sources_and_result(
     put(bench, 11, b)
     bench.put_scalar(20, 0x4020_0000)
     bench.run(text)
-    wanted = [
-        np.float32(expected(float(x), float(y))) for x, y in zip(a.flat, b.flat, strict=True)
-    ]
+    wanted = [np.float32(expected(float(x), float(y))) for x, y in zip(a.flat, b.flat, strict=True)]
     np.testing.assert_array_max_ulp(get(bench, 4, 32).reshape(-1), np.array(wanted), maxulp=1)
 
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pytest
-
 from tests.unit.emulator.bench import LANES, Bench
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 M32: Final = 2**32 - 1
 SPECIAL: Final = (0, 1, 2, 31, 32, 33, 0x7FFF_FFFF, 0x8000_0000, M32, 0xFF00_FF00, 0x0001_8000)
 
 
-def noise(count: int, dtype: str = "u4") -> list[np.ndarray[tuple[int, ...], np.dtype[np.unsignedinteger]]]:
+def noise(
+    count: int, dtype: str = "u4"
+) -> list[np.ndarray[tuple[int, ...], np.dtype[np.unsignedinteger]]]:
     """Return operands for 128 lanes: extreme values in the first, random ones in the rest."""
     random = np.random.default_rng(7)
     width = np.dtype(dtype).itemsize * 8
@@ -136,7 +139,8 @@ WORDS: Final[dict[str, tuple[int, Callable[..., int]]]] = {
     "v_perm_b32": (3, perm),
     "v_sad_u8": (3, lambda a, b, c: sad(a, b) + c),
     "v_sad_hi_u8": (3, lambda a, b, c: (sad(a, b) << 16) + c),
-    "v_sad_u16": (3, lambda a, b, c: abs((a & 0xFFFF) - (b & 0xFFFF)) + abs((a >> 16) - (b >> 16)) + c),
+    "v_sad_u16": (3, lambda a, b, c: abs((a & 0xFFFF) - (b & 0xFFFF))
+                  + abs((a >> 16) - (b >> 16)) + c),
     "v_sad_u32": (3, lambda a, b, c: abs(a - b) + c),
     "v_msad_u8": (3, lambda a, b, c: sum(
         abs(x - y) for x, y in zip(octets(a), octets(b), strict=True) if y) + c),
@@ -149,16 +153,16 @@ WORDS: Final[dict[str, tuple[int, Callable[..., int]]]] = {
                          | clamp(s32(b), -2**15, 2**15 - 1) << 16),
     "v_sat_pk_u8_i16_e32": (1, lambda a: clamp(s16(a), 0, 255) | clamp(s16(a >> 16), 0, 255) << 8),
     "v_dot4_i32_i8": (3, lambda a, b, c: sum(
-        (x - 256 * (x >> 7)) * (y - 256 * (y >> 7)) for x, y in zip(octets(a), octets(b), strict=True)
-    ) + c),
+        (x - 256 * (x >> 7)) * (y - 256 * (y >> 7))
+        for x, y in zip(octets(a), octets(b), strict=True)) + c),
     "v_dot4_u32_u8": (3, lambda a, b, c: sum(
         x * y for x, y in zip(octets(a), octets(b), strict=True)) + c),
     "v_dot2_i32_i16": (3, lambda a, b, c: s16(a) * s16(b) + s16(a >> 16) * s16(b >> 16) + c),
     "v_dot2_u32_u16": (3, lambda a, b, c: (a & 0xFFFF) * (b & 0xFFFF) + (a >> 16) * (b >> 16) + c),
-    "v_dot8_u32_u4": (3, lambda a, b, c: sum((a >> i & 15) * (b >> i & 15) for i in range(0, 32, 4)) + c),
+    "v_dot8_u32_u4": (3, lambda a, b, c: sum(
+        (a >> i & 15) * (b >> i & 15) for i in range(0, 32, 4)) + c),
     "v_dot8_i32_i4": (3, lambda a, b, c: sum(
-        ((a >> i & 15) ^ 8) * ((b >> i & 15) ^ 8) - 8 * ((a >> i & 15) ^ 8) - 8 * ((b >> i & 15) ^ 8) + 64
-        for i in range(0, 32, 4)) + c),
+        (((a >> i & 15) ^ 8) - 8) * (((b >> i & 15) ^ 8) - 8) for i in range(0, 32, 4)) + c),
 }  # fmt: skip
 
 
@@ -196,7 +200,8 @@ def test_pairs_of_registers_hold_64_bits(name: str) -> None:
         texts.append(f"v[{index}:{index + 1}]" if size == "8" else f"v{index}")
     bench.run(f"{name} v[4:5], " + ", ".join(texts))
     expected = [
-        compute(*map(int, values)) % 2**64 for values in zip(*(x.flat for x in operands), strict=True)
+        compute(*map(int, values)) % 2**64
+        for values in zip(*(x.flat for x in operands), strict=True)
     ]
     np.testing.assert_array_equal(bench.get(4, "u8").reshape(-1), np.array(expected, np.uint64))
 
@@ -255,7 +260,11 @@ PACKED: Final[dict[str, Callable[[int, int], int]]] = {
 @pytest.mark.parametrize("name", PACKED)
 @pytest.mark.parametrize(
     ("modifiers", "halves"),
-    [("", (0, 0, 1, 1)), (" op_sel:[1,0] op_sel_hi:[0,1]", (1, 0, 0, 1)), (" op_sel_hi:[0,0]", (0, 0, 0, 0))],
+    [
+        ("", (0, 0, 1, 1)),
+        (" op_sel:[1,0] op_sel_hi:[0,1]", (1, 0, 0, 1)),
+        (" op_sel_hi:[0,0]", (0, 0, 0, 0)),
+    ],
 )
 def test_both_halves_are_computed_when_an_instruction_is_packed(
     name: str, modifiers: str, halves: tuple[int, int, int, int]
@@ -315,7 +324,7 @@ def test_carries_go_through_masks_when_words_are_added_in_turn() -> None:
 
 
 @pytest.mark.parametrize("signed", [False, True])
-def test_wide_multiply_add_gives_64_bits(signed: bool) -> None:  # noqa: FBT001 - a parameter
+def test_wide_multiply_add_gives_64_bits(signed: bool) -> None:
     bench, (a, b) = Bench(), noise(2)
     (c,) = noise(1, "u8")
     for index, values in ((10, a), (11, b), (12, c)):

@@ -196,6 +196,25 @@ def test_reader_finds_a_pack_that_came_after_it_was_opened(hub: Hub) -> None:
     assert reader.size(write_blob(hub, repo, b"even later")) == 10
 
 
+@pytest.mark.parametrize("size", [5, len(NOISE)])
+def test_reader_says_so_when_the_repository_was_deleted_meanwhile(hub: Hub, size: int) -> None:
+    repo, tip = make_repo(hub)
+    old = hub.objects.reader(repo.id, 0)
+    blob = write_blob(hub, repo, NOISE[:size], RefChange(name="refs/heads/x", old=None, new=tip))
+    delete_repo(hub.database, repo)
+    hub.objects.delete_repo(repo.id)
+    with pytest.raises(RepoNotFound, match="the repository was deleted meanwhile"):
+        old.size(blob)
+
+
+def test_damage_is_not_mistaken_for_a_deleted_repository(hub: Hub) -> None:
+    repo, _ = make_repo(hub)
+    write_blob(hub, repo, NOISE)
+    hub.objects.delete_repo(repo.id)  # the objects alone
+    with pytest.raises(FileNotFoundError):
+        hub.objects.refresh(repo.id)
+
+
 def test_publish_changes_nothing_when_a_reference_has_moved(hub: Hub) -> None:
     repo, tip = make_repo(hub)
     other = "1" * 40

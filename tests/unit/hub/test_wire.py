@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+import time
 import tracemalloc
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
+import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.requests import Request
 
-from kernelmill.hub.errors import InvalidRequest, RangeNotSatisfiable
+from kernelmill.hub.errors import InvalidRequest, RangeNotSatisfiable, TooSlow
+from kernelmill.hub.routes.common import body_pieces
 from kernelmill.hub.wire.card import check_card
 from kernelmill.hub.wire.commits import AddFile, DeleteFolder, Header, parse_commit
 from kernelmill.hub.wire.names import check_account_name, check_path, check_ref_name, parse_repo_id
 from kernelmill.hub.wire.ranges import parse_range
 from kernelmill.hub.wire.render import date
+
+if TYPE_CHECKING:
+    from starlette.types import Message
 
 
 def commit_body(files: dict[str, bytes]) -> bytes:
@@ -81,13 +90,25 @@ def test_commit_reads_a_folder_with_or_without_its_slash() -> None:
         ("bytes=-", None),
         ("lines=0-1", None),
         ("bytes=x-y", None),
+        ("bytes=\u0661-", None),
+        ("bytes=0-" + "9" * 5000, range(10)),
+        ("bytes=-" + "9" * 5000, range(10)),
+        ("bytes=" + "0" * 5000 + "-1", range(2)),
     ],
 )
 def test_range_is_read_as_the_rfc_says(header: str | None, expected: range | None) -> None:
     assert parse_range(header, 10) == expected
 
 
-@pytest.mark.parametrize(("header", "size"), [("bytes=10-", 10), ("bytes=-0", 10), ("bytes=0-", 0)])
+@pytest.mark.parametrize(
+    ("header", "size"),
+    [
+        ("bytes=10-", 10),
+        ("bytes=-0", 10),
+        ("bytes=0-", 0),
+        ("bytes=" + "9" * 5000 + "-", 10),
+    ],
+)
 def test_range_is_not_satisfiable_when_no_byte_is_in_it(header: str, size: int) -> None:
     with pytest.raises(RangeNotSatisfiable, match="starts past the end"):
         parse_range(header, size)
@@ -152,11 +173,50 @@ def test_ref_name_is_refused_when_git_refuses_it(name: str) -> None:
         ("---\n---\n", []),
         ("---\nlicense: mit\n", ["the metadata block of line 1 has no closing '---'"]),
         ("---\n- a\n---\n", ["the metadata block must be a mapping of keys to values"]),
+        (
+            f"---\na: {'[' * 60_000}\n---\n",
+            ["the metadata block is not valid YAML: values are nested more than 40 levels deep"],
+        ),
+        (
+            "---\na: &a {k: v}\nb: {<<: [*a, *a]}\n---\n",
+            ["the metadata block is not valid YAML: aliases are not allowed here"],
+        ),
+        (
+            "---\na: 2024-99-99\n---\n",
+            ["the metadata block is not valid YAML: month must be in 1..12"],
+        ),
         (f"---\na: {'b' * 70_000}\n---\n", ["the metadata block is longer than 65536 characters"]),
     ],
 )
 def test_card_is_checked_by_its_metadata(text: str, errors: list[str]) -> None:
     assert [error["message"] for error in check_card(text)] == errors
+
+
+async def read_slowly(pieces: list[bytes], *, wait_s: float, grace_s: float) -> bytes:
+    async def receive() -> Message:
+        if not pieces:
+            await anyio.sleep(10)
+        await anyio.sleep(wait_s)
+        piece = pieces.pop(0)
+        return {"type": "http.request", "body": piece, "more_body": True}
+
+    request = Request({"type": "http", "method": "POST", "headers": []}, receive)
+    return b"".join([piece async for piece in body_pieces(request, grace_s=grace_s)])
+
+
+@pytest.mark.parametrize("pieces", [[], [b"x"] * 100])
+def test_body_is_given_up_when_it_comes_too_slowly(pieces: list[bytes]) -> None:
+    start = time.monotonic()
+    with pytest.raises(TooSlow, match="arrives too slowly"):
+        asyncio.run(read_slowly(pieces, wait_s=0.02, grace_s=0.1))
+    assert time.monotonic() - start < 1
+
+
+def test_body_may_take_longer_when_it_is_longer() -> None:
+    pieces = [b"x" * 4096, b""]
+    with pytest.raises(TooSlow):  # in the end: `read_slowly` never ends by itself
+        asyncio.run(read_slowly(pieces, wait_s=0.15, grace_s=0.2))
+    assert pieces == []
 
 
 def test_date_has_milliseconds_and_z() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kernelmill.runtime import load, modules
-from kernelmill.runtime.errors import RepositoryNotFound, RevisionNotFound
+from kernelmill.runtime.errors import HubUnreachable, RepositoryNotFound, RevisionNotFound
 from kernelmill.runtime.hub import Refs, RemoteFile
 from kernelmill.spec import metadata as metadata_format
 from kernelmill.spec.backend import Backend
@@ -98,6 +98,7 @@ class MemoryHub:
     organisations: set[str] = field(default_factory=lambda: {"acme", "stranger"})
     repos: dict[str, MemoryRepo] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
+    is_down: bool = False
     fails_after: int | None = None
     """After how many files of a download the connection breaks."""
 
@@ -111,15 +112,15 @@ class MemoryHub:
         return self.repos.setdefault(repo, MemoryRepo()).commit(branch, files)
 
     def fetch_trust(self, organisation: str) -> bool | None:
-        self.calls.append("trust")
+        self._answer("trust")
         return organisation in self.trusted if organisation in self.organisations else None
 
     def fetch_refs(self, repo: RepoId) -> Refs:
-        self.calls.append("refs")
+        self._answer("refs")
         return Refs(branches=dict(self._repo(repo).branches), tags={})
 
     def fetch_commit(self, repo: RepoId, revision: str) -> str:
-        self.calls.append("commit")
+        self._answer("commit")
         known = self._repo(repo)
         if revision in known.commits:
             return revision
@@ -128,13 +129,13 @@ class MemoryHub:
         return known.branches[revision]
 
     def fetch_folders(self, repo: RepoId, commit: str, folder: str) -> tuple[str, ...]:
-        self.calls.append("folders")
+        self._answer("folders")
         depth = folder.count("/") + 1
         paths = self._below(repo, commit, folder)
         return tuple(sorted({each.split("/")[depth] for each in paths if each.count("/") > depth}))
 
     def fetch_files(self, repo: RepoId, commit: str, folder: str) -> tuple[RemoteFile, ...]:
-        self.calls.append("files")
+        self._answer("files")
         content = self._repo(repo).commits[commit]
         return tuple(
             RemoteFile(path=path, size_bytes=len(content[path]))
@@ -160,6 +161,11 @@ class MemoryHub:
         """Return the paths on a branch."""
         known = self.repos[repo]
         return sorted(known.commits[known.branches[branch]])
+
+    def _answer(self, question: str) -> None:
+        self.calls.append(question)
+        if self.is_down:
+            raise HubUnreachable("the Hub does not answer (down)", where=self.endpoint)
 
     def _repo(self, repo: RepoId) -> MemoryRepo:
         if str(repo) not in self.repos:

@@ -77,3 +77,25 @@ def test_lock_file_stays_where_it_is(cache: Cache) -> None:
     assert path.stat().st_ino == inode
     with cache.lock(TOY):
         assert path.stat().st_ino == inode
+
+
+def test_ref_is_not_remembered_when_another_is_in_its_way(cache: Cache) -> None:
+    for name in ("a", "a/b", "c/d", "c"):
+        cache.remember_ref(TOY, name, COMMITS[0])
+    assert cache.read_refs(TOY) == {"a": COMMITS[0], "c/d": COMMITS[0]}
+
+
+def test_ref_is_ignored_when_it_holds_no_commit(cache: Cache) -> None:
+    cache.remember_ref(TOY, "v1", COMMITS[0])
+    folder = cache.root / "kernels--acme--toy/refs"
+    (folder / "v2").write_text("../../elsewhere")
+    (folder / "v3").write_bytes(b"\xff")
+    assert cache.read_refs(TOY) == {"v1": COMMITS[0]}
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null"])
+def test_list_of_files_is_as_if_missing_when_it_is_damaged(cache: Cache, text: str) -> None:
+    cache.remember_files(TOY, COMMITS[0], "torch-cpu", ())
+    (path,) = cache.root.rglob("torch-cpu.json")
+    path.write_text(text)
+    assert cache.read_files(TOY, COMMITS[0], "torch-cpu") is None

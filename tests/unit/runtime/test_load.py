@@ -48,6 +48,28 @@ def test_load_leaves_user_imports_alone_when_the_kernel_is_called_json(tmp_path:
     assert importlib.import_module("json") is json
 
 
+def test_load_leaves_user_imports_alone_when_the_module_comes_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_files(tmp_path / "site", {"later_toy.py": b"VALUE = 'real'\n"})
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    kernel = load(write_files(tmp_path / "build" / "torch-cpu", kernel_files("later-toy")))
+    real = importlib.import_module("later_toy")
+    monkeypatch.delitem(sys.modules, "later_toy")
+    assert (kernel.VALUE, real.VALUE) == (1, "real")
+
+
+def test_load_takes_no_package_of_the_kernels_name_when_one_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoy = {"toy/__init__.py": b"raise SystemExit\n", "toy/extra.py": b"raise SystemExit\n"}
+    monkeypatch.syspath_prepend(write_files(tmp_path / "site", decoy))
+    sources = {**SUBMODULE, "__init__.py": "from .extra import NAME\nfrom . import extra\n"}
+    folder = write_files(tmp_path / "build" / "torch-cpu", kernel_files(sources=sources))
+    assert load(folder).NAME == "extra"
+    assert "toy" not in sys.modules
+
+
 def test_load_is_refused_when_the_id_is_an_importable_module(tmp_path: Path) -> None:
     folder = write_files(tmp_path / "build" / "torch-cpu", kernel_files(module_id="this"))
     with pytest.raises(KernelClash, match="id is 'this', the name of a module that is not this"):
@@ -134,6 +156,12 @@ def link_outside(folder: Path) -> str:
     return "Link out of .*: extra.py -> .*outside.py"
 
 
+def link_to_itself(folder: Path) -> str:
+    (folder / "extra.py").unlink()
+    (folder / "extra.py").symlink_to("extra.py")
+    return "Link to nowhere: extra.py"
+
+
 def link_folder(folder: Path) -> str:
     (folder / "linked").symlink_to(folder.parents[2], target_is_directory=True)
     return "Linked folder: linked"
@@ -151,6 +179,7 @@ def link_folder(folder: Path) -> str:
         add_folder_of_bytecode,
         remove_file,
         link_outside,
+        link_to_itself,
         link_folder,
     ],
 )
@@ -197,6 +226,15 @@ def test_later_import_is_refused_when_the_file_changed_since_the_check(build: Pa
     module = load(build)
     (build / "extra.py").write_text("NAME = 'changed'\n")
     with pytest.raises(DigestMismatch, match=r"extra.py is not the file that the kernel was"):
+        importlib.import_module(f"{module.__name__}.extra")
+
+
+def test_later_import_is_refused_when_the_library_changed_since_the_check(tmp_path: Path) -> None:
+    library = {"extra.abi3.so": b"not really one"}
+    folder = write_files(tmp_path / "build" / "torch-cpu", kernel_files(binaries=library))
+    module = load(folder)
+    (folder / "extra.abi3.so").write_bytes(b"another")
+    with pytest.raises(DigestMismatch, match=r"extra.abi3.so is not the file that the kernel was"):
         importlib.import_module(f"{module.__name__}.extra")
 
 
@@ -268,6 +306,10 @@ def test_old_build_loads_with_one_warning_when_it_has_no_digest(
         pytest.param(None, r"torch-cpu: there is no metadata.json", id="missing"),
         pytest.param(b"{", r"metadata.json: not valid JSON", id="not-json"),
         pytest.param(b"\xff", r"metadata.json: not UTF-8 text", id="not-text"),
+        pytest.param(b" " * (16 * 1024 * 1024 + 1), r"metadata.json: larger than", id="huge"),
+        pytest.param(b'{"id": "a", "id": "b"}', r"key 'id' is given twice", id="duplicate"),
+        pytest.param(b'{"license": "\\ud800"}', r"license: holds half a surrogate", id="surrogate"),
+        pytest.param(b'{"version": 1' + b"0" * 5000 + b"}", r"not valid JSON", id="huge-number"),
         pytest.param(b'{"version": "one"}', r"metadata.json.*version: .*'one'", id="wrong-type"),
     ],
 )
@@ -278,6 +320,13 @@ def test_load_names_file_and_key_when_the_metadata_is_unusable(
     if content is not None:
         (build / "metadata.json").write_bytes(content)
     with pytest.raises(MetadataError, match=problem):
+        load(build)
+
+
+def test_load_says_so_when_the_metadata_is_a_folder(build: Path) -> None:
+    (build / "metadata.json").unlink()
+    (build / "metadata.json").mkdir()
+    with pytest.raises(MetadataError, match=r"metadata.json: cannot be read: Is a directory"):
         load(build)
 
 
@@ -308,5 +357,7 @@ def test_load_is_refused_when_the_id_cannot_be_a_module(build: Path, module_id: 
 def test_load_says_so_when_there_is_no_module(tmp_path: Path) -> None:
     files = kernel_files(has_digest=False)
     del files["__init__.py"]
-    with pytest.raises(FileNotFoundError, match=r"No kernel module found at: `.*torch-cpu`"):
+    with pytest.raises(
+        FileNotFoundError, match=r"No kernel module found at: `.*torch-cpu`\n  hint: "
+    ):
         load(write_files(tmp_path / "build" / "torch-cpu", files))

@@ -56,6 +56,11 @@ def test_backend_is_what_torch_was_built_for(
     assert probe.backend_of(torch) == expected
 
 
+def test_backend_version_that_cannot_be_read_is_named() -> None:
+    with pytest.raises(InvalidVersion, match="cannot read xpu version 'next'"):
+        probe.backend_of(fake_torch(version=version(xpu="next")))
+
+
 @pytest.mark.parametrize("text", ["2.13.0.dev20260701+cu130", "2.13.0.nv23.05", "2.13.0a0+git6c0"])
 def test_release_is_read_from_any_torch(text: str) -> None:
     assert probe.release_of(fake_torch(__version__=text)).series == (2, 13)

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+import inspect
 import json
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.unit.runtime.kernel_files import MemoryHub, kernel_files, unload_kernels, write_files
 
 import kernels
 from kernelmill.runtime import session
+from kernelmill.runtime.cli import main
 from kernelmill.runtime.errors import (
+    HubUnreachable,
     MissingDependency,
     NotCached,
     NotTrusted,
@@ -21,6 +24,7 @@ from kernelmill.runtime.errors import (
     UnsupportedKernel,
     VersionNotFound,
 )
+from kernelmill.runtime.explain import explain
 from kernelmill.runtime.hub.cached import CachedHub
 from kernelmill.runtime.session import Session
 from kernelmill.spec.backend import Backend
@@ -131,6 +135,17 @@ def test_get_kernel_refuses_a_name_without_an_owner(toy: MemoryHub) -> None:
 ENTRY_POINTS: list[Callable[..., object]] = [kernels.get_kernel, kernels.has_kernel]
 
 
+def test_trust_is_asked_wherever_code_can_be_named() -> None:
+    """A new function that takes a repository has to join the tests of trust below."""
+    functions = {name: getattr(kernels, name) for name in kernels.__all__ if name.islower()}
+    named = {
+        function
+        for name, function in functions.items()
+        if not name.startswith("__") and "repo_id" in inspect.signature(function).parameters
+    }
+    assert named == {*ENTRY_POINTS, kernels.get_kernel_variants}, "the last loads nothing"
+
+
 @pytest.mark.parametrize("entry", ENTRY_POINTS)
 @pytest.mark.parametrize(
     ("owner", "problem"),
@@ -184,6 +199,17 @@ def test_entry_points_agree_on_the_build_of_each_version(toy: MemoryHub) -> None
     assert rejected.reason == (
         "Torch version (2.8) does not match environment Torch version (2.13.0+cpu)"
     )
+
+
+def test_versions_are_listed_when_there_is_no_torch(
+    toy: MemoryHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], host: Host
+) -> None:
+    bare = replace(host, torch=None, cxx11_abi=None)
+    monkeypatch.setattr(session, "probe_host", lambda: bare)
+    assert main(["versions", TOY]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["version", "2", "2", "1", "1"]
+    assert "Torch version (2.8) does not match environment Torch version (None)" in lines[2]
 
 
 def test_entry_points_agree_when_nothing_is_pinned(toy: MemoryHub) -> None:
@@ -245,6 +271,13 @@ def test_loading_again_asks_for_no_file(toy: MemoryHub) -> None:
     assert toy.calls == ["trust", "refs", "folders"]
 
 
+def test_explain_calls_a_build_cached_when_all_of_it_is(toy: MemoryHub, loader: Session) -> None:
+    kernels.has_kernel(TOY, version=1)
+    assert explain(loader, TOY, version=1).is_cached is False
+    kernels.get_kernel(TOY, version=1)
+    assert explain(loader, TOY, version=1).is_cached is True
+
+
 def test_interrupted_fetching_is_completed(toy: MemoryHub, loader: Session) -> None:
     toy.publish(TOY, "v3", {"torch-cpu": kernel_files(sources={"a.py": "", "b.py": ""})})
     selection = loader.select(TOY, version=3)
@@ -252,6 +285,8 @@ def test_interrupted_fetching_is_completed(toy: MemoryHub, loader: Session) -> N
     with pytest.raises(ConnectionResetError):
         loader.install(selection, "torch-cpu")
     toy.fails_after = None
+    repo = RepoId.parse(TOY)
+    write_files(loader.cache.repo_folder(repo) / "blobs", {"0123.incomplete": b""})
     folder = loader.install(selection, "torch-cpu")
     assert sorted(each.name for each in folder.iterdir()) == [
         "__init__.py",
@@ -314,6 +349,74 @@ def test_offline_refuses_a_build_that_is_not_whole(toy: MemoryHub, offline: Sess
     unload_kernels()
     with pytest.raises(DigestMismatch, match=r"Missing file: __init__.py"):
         offline.load(selection)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        pytest.param({"version": 1}, id="version"),
+        pytest.param({"revision": "v1"}, id="branch"),
+        pytest.param({"trust_remote_code": True, "version": 1}, id="allowed"),
+    ],
+)
+def test_hub_that_is_down_is_remembered_with_one_warning(
+    toy: MemoryHub, caplog: pytest.LogCaptureFixture, wanted: dict[str, Any]
+) -> None:
+    module = kernels.get_kernel(TOY, version=1)
+    kernels.get_kernel(TOY, revision="v1")
+    caplog.clear()
+    toy.is_down = True
+    assert kernels.get_kernel(TOY, **wanted) is module
+    assert [it.message for it in caplog.records if it.levelname == "WARNING"] == [
+        "the Hub does not answer (down); using 'acme/toy' as it was fetched before (v1)"
+    ]
+    assert kernels.has_kernel(TOY, **wanted) is True
+
+
+def test_hub_that_is_down_is_remembered_when_nothing_is_pinned(toy: MemoryHub) -> None:
+    module = kernels.get_kernel(TOY, version=1)
+    toy.is_down = True
+    with pytest.warns(UnpinnedKernelWarning, match="version=1"):
+        assert kernels.get_kernel(TOY) is module
+
+
+def test_hub_that_is_down_is_the_error_when_the_cache_cannot_answer(toy: MemoryHub) -> None:
+    kernels.get_kernel(TOY, version=1)
+    toy.is_down = True
+    for wanted in ({"version": 2}, {"revision": "main"}, {"revision": "0" * 40}):
+        with pytest.raises(HubUnreachable, match="the Hub does not answer"):
+            kernels.get_kernel(TOY, **wanted)
+
+
+def test_hub_that_is_down_vouches_for_nobody_it_did_not_vouch_for(
+    process_session: MemoryHub, loader: Session
+) -> None:
+    hub = process_session
+    hub.publish("stranger/toy", "v1", {"torch-cpu": kernel_files()})
+    kernels.get_kernel("stranger/toy", version=1, trust_remote_code=True)
+    hub.is_down = True
+    with pytest.raises(HubUnreachable, match="the Hub does not answer"):
+        kernels.get_kernel("stranger/toy", version=1)
+    hub.is_down = False
+    hub.trusted.add("stranger")
+    kernels.get_kernel("stranger/toy", version=1)
+    hub.trusted.remove("stranger")
+    with pytest.raises(NotTrusted):
+        kernels.get_kernel("stranger/toy", version=1)
+    hub.is_down = True
+    with pytest.raises(HubUnreachable):
+        kernels.get_kernel("stranger/toy", version=1)
+
+
+def test_build_that_is_not_whole_is_not_imported_when_the_hub_is_down(
+    toy: MemoryHub, loader: Session
+) -> None:
+    folder = loader.install(loader.select(TOY, version=1), "torch-cpu")
+    kernels.has_kernel(TOY, version=1)
+    (folder / "__init__.py").unlink()
+    toy.is_down = True
+    with pytest.raises(HubUnreachable):
+        kernels.get_kernel(TOY, version=1)
 
 
 def test_hub_offline_variable_switches_the_network_off(
@@ -460,3 +563,27 @@ def test_kernel_is_refused_when_it_has_no_code_for_the_device(
 def test_backend_that_is_not_here_is_named(toy: MemoryHub) -> None:
     with pytest.raises(ValueError, match="Invalid backend 'rocm', system supported backends: cpu"):
         kernels.get_kernel(TOY, version=1, backend="rocm")
+
+
+@pytest.mark.parametrize("version", [-1, True, 1.0, "1", pytest.param(10**5000, id="huge")])
+def test_version_is_refused_when_it_is_none(toy: MemoryHub, version: object) -> None:
+    with pytest.raises(InputError, match="acme/toy: a version is a whole number from 0 to 99"):
+        kernels.get_kernel(TOY, version=version)  # type: ignore[arg-type]
+    assert toy.calls == ["trust"]
+
+
+@pytest.mark.parametrize(
+    "revision", ["", ".", "a/../b", "/a", "a\\b", "a\0", "\ud800", "\x1b[31m", 5]
+)
+def test_revision_is_refused_when_nothing_could_have_that_name(
+    toy: MemoryHub, revision: object
+) -> None:
+    with pytest.raises(InputError, match="is not a revision"):
+        kernels.get_kernel(TOY, revision=revision)  # type: ignore[arg-type]
+    assert toy.calls == ["trust"]
+
+
+@pytest.mark.parametrize("trust", [None, 1, 1.5])
+def test_trust_is_refused_when_it_is_of_another_type(toy: MemoryHub, trust: object) -> None:
+    with pytest.raises(InputError, match=r"trust_remote_code is .*\n.*pass True, False or a list"):
+        kernels.get_kernel(TOY, version=1, trust_remote_code=trust)  # type: ignore[arg-type]

@@ -45,15 +45,52 @@ def test_each_endpoint_but_the_public_one_has_a_folder_of_its_own() -> None:
     assert folders[2].name.startswith("127.0.0.1-8080-")
 
 
-def test_folder_of_an_endpoint_does_not_show_a_password() -> None:
-    env = {"HF_ENDPOINT": "http://user:secret@hub.test"}
-    assert "secret" not in str(read_settings(env).cache_dir)
+def test_endpoint_is_refused_when_it_holds_a_password() -> None:
+    with pytest.raises(InputError, match=r"'http://hub.test' holds a user or a pass") as caught:
+        read_settings({"HF_ENDPOINT": "http://user:secret@hub.test"})
+    assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["hub.test", "ftp://hub.test", "https://", "localhost:8080"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hub.test",
+        "ftp://hub.test",
+        "https://",
+        "localhost:8080",
+        "http://hub.test:99999",
+        "http://hub.test:0",
+        "http://[hub.test",
+        "http://hub.test/?a=b",
+        "http://hub.test#a",
+        "http://hub .test",
+        "http://hub\n.test",
+        "http://h\u00fcb.test",
+    ],
+)
 def test_endpoint_is_refused_when_it_is_no_url(text: str) -> None:
-    with pytest.raises(InputError, match=f"HF_ENDPOINT: '{text}' is not the URL of a Hub"):
+    with pytest.raises(InputError, match="is not the URL of a Hub") as caught:
         read_settings({"HF_ENDPOINT": text})
+    assert str(caught.value).startswith(f"HF_ENDPOINT: {text!r}")
+
+
+def test_refusal_of_an_endpoint_does_not_show_a_password() -> None:
+    with pytest.raises(InputError, match=r"'http://hub.test:x' is not the URL") as caught:
+        read_settings({"HF_ENDPOINT": "http://user:secret@hub.test:x"})
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("KERNELS_CACHE", "~nobody-of-this-name/x"),
+        ("HF_HOME", "~nobody-of-this-name"),
+        ("LOCAL_KERNELS", "acme/toy=~nobody-of-this-name"),
+    ],
+)
+def test_path_is_refused_when_its_home_is_unknown(name: str, value: str) -> None:
+    with pytest.raises(InputError, match=f"{name}: '~nobody-of-this-name.*needs a home folder"):
+        read_settings({name: value})
 
 
 @pytest.mark.parametrize(

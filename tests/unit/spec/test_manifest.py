@@ -587,6 +587,11 @@ def test_one_mistake_gives_one_fault(content: str, fault: str) -> None:
         ("../x.hip", "leaves the repository"),
         ("gemm/../x.hip", "leaves the repository"),
         ("..", "leaves the repository"),
+        ("gemm/$(touch x).hip", "holds a character that build tools mistake"),
+        ("gemm/a;b.hip", "holds a character that build tools mistake"),
+        ("gemm/it's.hip", "holds a character that build tools mistake"),
+        ("gemm/`x`.hip", "holds a character that build tools mistake"),
+        ("gemm/$<1:x>.hip", "holds a character that build tools mistake"),
     ],
 )
 @pytest.mark.parametrize("key", ["src", "include"])

@@ -52,13 +52,18 @@ def require_tools(toolchain: Toolchain) -> None:
     require(toolchain.hip)
 
 
-def tool_settings(toolchain: Toolchain) -> dict[str, str]:
-    """Return the compiler for device code."""
-    return {"HIP_CROSS_COMPILER": ";".join(require(toolchain.hip).command)}
+def tool_settings(toolchain: Toolchain, archs: tuple[str, ...]) -> dict[str, str]:
+    """Return the compiler for device code: the first that can target all of ``archs``."""
+    return {"HIP_CROSS_COMPILER": ";".join(require(toolchain.hip, archs).command)}
 
 
 def pick_archs(kernel: Kernel, toolchain: Toolchain, where: str) -> tuple[str, ...]:
-    """Return the architectures that the manifest names, else those of the toolchain."""
+    """Return the architectures that the manifest names, else those of the toolchain.
+
+    Raises:
+        PlanError: none is named, or one is not spelt like any.
+        UnsupportedArchError: no compiler here can target all of them.
+    """
     archs = kernel.rocm_archs or toolchain.default_archs
     if not archs:
         raise PlanError(
@@ -68,8 +73,7 @@ def pick_archs(kernel: Kernel, toolchain: Toolchain, where: str) -> tuple[str, .
         )
     for arch in archs:
         _check_spelling(arch, where)
-    for finding in require(toolchain.hip).check_archs(archs, where=where):
-        raise finding
+    require(toolchain.hip, archs, where=where)
     return tuple(dict.fromkeys(archs))
 
 

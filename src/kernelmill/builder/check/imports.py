@@ -11,28 +11,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-def check_imports(files: Mapping[str, str], *, package: str) -> tuple[Finding, ...]:
+def check_imports(files: Mapping[str, bytes], *, package: str) -> tuple[Finding, ...]:
     """Find absolute imports of the kernel's own package.
 
     A loaded kernel is not in ``sys.modules`` under its package's name, so such an import fails, or
     takes an unrelated package that happens to be installed.
 
     Args:
-        files: path -> text of each Python file.
+        files: path -> content of each Python file, in whatever encoding it declares.
         package: the kernel's Python name.
     """
     return tuple(
         finding
-        for path, text in sorted(files.items())
-        for finding in _check_file(path, text, package)
+        for path, content in sorted(files.items())
+        for finding in _check_file(path, content, package)
     )
 
 
-def _check_file(path: str, text: str, package: str) -> Iterator[Finding]:
+def _check_file(path: str, content: bytes, package: str) -> Iterator[Finding]:
     try:
-        tree = ast.parse(text)
+        tree = ast.parse(content)
     except SyntaxError as error:
-        yield Finding(problem=f"{path}:{error.lineno}: not valid Python: {error.msg}")
+        yield Finding(problem=f"{path}:{error.lineno or 1}: not valid Python: {error.msg}")
+        return
+    except ValueError as error:  # null bytes, before Python 3.12
+        yield Finding(problem=f"{path}:1: not valid Python: {error}")
         return
     for node in ast.walk(tree):
         for name in _absolute_imports(node):

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from kernelmill.binary.symbols import Linkage
 
 _RUNTIME_PREFIX = "libamdhip64"
+_TORCH_PREFIXES = ("libtorch", "libc10")
+_CXX_RUNTIME = "libstdc++.so.6"
 
 
 def check_linkage(linkage: Linkage, *, module: str, runtime_soname: str) -> tuple[Finding, ...]:
@@ -26,6 +28,7 @@ def check_linkage(linkage: Linkage, *, module: str, runtime_soname: str) -> tupl
         *_check_entry_point(linkage, module),
         *_check_search_path(linkage),
         *_check_runtime(linkage, runtime_soname),
+        *_check_cxx_runtime(linkage),
     )
 
 
@@ -55,4 +58,16 @@ def _check_runtime(linkage: Linkage, runtime_soname: str) -> Iterator[Finding]:
         yield Finding(
             problem=f"the extension does not need {runtime_soname}: it launches nothing",
             hint="does the binding call a launcher in one of the kernel's device sources?",
+        )
+
+
+def _check_cxx_runtime(linkage: Linkage) -> Iterator[Finding]:
+    # Two C++ runtimes in one process: the second one's streams crash at the first message with a
+    # number in it. Seen where the compiler found libstdc++.a and no libstdc++.so.
+    uses_torch = any(name.startswith(_TORCH_PREFIXES) for name in linkage.needed)
+    if uses_torch and _CXX_RUNTIME not in linkage.needed:
+        yield Finding(
+            problem=f"the extension does not need {_CXX_RUNTIME}: it brings a C++ runtime of its "
+            "own, and torch has loaded another",
+            hint="remove -static-libstdc++, or install the C++ compiler's shared libstdc++",
         )

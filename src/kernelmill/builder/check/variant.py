@@ -29,11 +29,10 @@ def check_variant(folder: Path, metadata: Metadata, variant: ArchVariant) -> tup
         metadata: what they should be; digest and provenance are not looked at.
         variant: what they were built for.
     """
-    python = {p.relative_to(folder).as_posix(): p.read_text("utf-8") for p in folder.rglob("*.py")}
-    package = metadata.name.replace("-", "_")
+    python = {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*.py")}
     return (
         *_check_extension(folder, metadata, variant),
-        *check_imports(python, package=package),
+        *check_imports(python, package=metadata.python_name),
     )
 
 

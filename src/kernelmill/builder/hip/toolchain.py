@@ -41,16 +41,6 @@ class HipToolchain:
     archs: tuple[str, ...]
     """What it can target, sorted; features such as ``:xnack-`` come on top."""
 
-    @property
-    def is_cross(self) -> bool:
-        """Say whether it compiles without AMD's headers and runtime."""
-        return self.rocm_root is None
-
-    @property
-    def clang(self) -> str:
-        """Return the path of the program."""
-        return self.command[0]
-
     def check_archs(
         self, archs: Iterable[str], *, where: str = ""
     ) -> tuple[UnsupportedArchError, ...]:
@@ -64,19 +54,6 @@ class HipToolchain:
             for arch in archs
             if arch.partition(":")[0] not in self.archs
         )
-
-    def cmake_variables(self, *, rocm: tuple[int, int], python: str) -> dict[str, str]:
-        """Return what ``cmake -D`` must set for a project with ``hip_cross.cmake``.
-
-        Args:
-            rocm: the ROCm release whose runtime the kernel is for.
-            python: an interpreter, 3.8 or later, for the bundler.
-        """
-        return {
-            "HIP_CROSS_COMPILER": ";".join(self.command),
-            "HIP_CROSS_ROCM_VERSION": f"{rocm[0]}.{rocm[1]}",
-            "Python3_EXECUTABLE": python,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

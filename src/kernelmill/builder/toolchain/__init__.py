@@ -91,10 +91,12 @@ def require(program: Program) -> Candidate:
     )
 
 
-def compiler_versions(toolchain: Toolchain, backend: Backend) -> dict[str, str]:
-    """Return role -> name and version of each compiler that a build for ``backend`` uses."""
+def compiler_versions(
+    toolchain: Toolchain, backend: Backend, archs: tuple[str, ...]
+) -> dict[str, str]:
+    """Return role -> name and version of each compiler that a build for ``archs`` uses."""
     cxx = require(toolchain.cxx)
     versions = {"c++": f"{Path(cxx.path).name} {cxx.version}"}
     if backend is Backend.ROCM:
-        versions["hip"] = require_hip(toolchain.hip).version_text
+        versions["hip"] = require_hip(toolchain.hip, archs).version_text
     return versions

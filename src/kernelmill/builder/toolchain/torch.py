@@ -11,6 +11,7 @@ from pathlib import Path
 from kernelmill.builder.errors import ToolchainError
 from kernelmill.spec.version import Release, parse_release
 
+_TIMEOUT_S = 60
 _HINT = "install torch, for example with: pip install torch"
 
 
@@ -46,9 +47,14 @@ def probe_torch(python: str) -> TorchInstall:
     """
     script = resources.files("kernelmill.builder") / "templates/project/cmake/torch_facts.py"
     with resources.as_file(script) as path:
-        done = subprocess.run(
-            [python, str(path)], capture_output=True, text=True, timeout=60, check=False
-        )
+        try:
+            done = subprocess.run(
+                [python, str(path)], capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise ToolchainError(
+                f"cannot read the installed torch: {python} does not run: {error}", hint=_HINT
+            ) from error
     if done.returncode:
         reason = done.stderr.strip().rpartition("\n")[2]
         raise ToolchainError(f"cannot read the installed torch: {reason}", hint=_HINT)

@@ -27,7 +27,7 @@ def _ordered(a: Array, b: Array) -> Array:
 
 INTEGER: Final[dict[str, Compute]] = {
     "f": _always(False), "lt": np.less, "eq": np.equal, "le": np.less_equal,
-    "gt": np.greater, "ne": np.not_equal, "lg": np.not_equal, "ge": np.greater_equal,
+    "gt": np.greater, "ne": np.not_equal, "ge": np.greater_equal,
     "t": _always(True),
 }  # fmt: skip
 REAL: Final[dict[str, Compute]] = {

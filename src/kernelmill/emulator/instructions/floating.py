@@ -99,12 +99,12 @@ def _two_sources(width: int) -> dict[str, Vector]:
 def _three_sources(width: int) -> dict[str, Vector]:
     two, three = f"f{width} f{width} f{width}", f"f{width} f{width} f{width} f{width}"
     fused = FUSED[width]
-    return {
-        f"v_fma_f{width}": vop(three, fused, keeps_high=True),
-        f"v_fmac_f{width}": vop(two, fused, keeps=True, keeps_high=True),
-        f"v_fmamk_f{width}": vop(three, fused, keeps_high=True),
-        f"v_fmaak_f{width}": vop(three, fused, keeps_high=True),
-    }
+    table = {f"v_fma_f{width}": vop(three, fused, keeps_high=True)}
+    if width > 16:
+        table[f"v_fmac_f{width}"] = vop(two, fused, keeps=True)
+    if width == 32:
+        table["v_fmamk_f32"] = table["v_fmaak_f32"] = vop(three, fused)
+    return table
 
 
 def _unfused(a: Array, b: Array, c: Array) -> Array:
@@ -123,20 +123,16 @@ def _selections(width: int) -> dict[str, Vector]:
 
 def _legacy() -> dict[str, Vector]:
     """Instructions of older chips that gfx942 still has in part."""
-    table = {
+    three = "f16 f16 f16 f16"
+    return {
         "v_mul_legacy_f32": vop("f32 f32 f32", floats.legacy_multiply),
-        "v_mad_legacy_f16": vop("f16 f16 f16 f16", _unfused),
-        "v_fma_legacy_f16": vop("f16 f16 f16 f16", floats.fma16),
+        "v_mad_legacy_f16": vop(three, _unfused),
+        "v_fma_legacy_f16": vop(three, floats.fma16),
+        "v_mad_f16": vop(three, _unfused, keeps_high=True),
+        "v_mac_f16": vop("f16 f16 f16", _unfused, keeps=True, keeps_high=True),
+        "v_madmk_f16": vop(three, _unfused, keeps_high=True),
+        "v_madak_f16": vop(three, _unfused, keeps_high=True),
     }
-    for width in (16, 32):
-        two, three = f"f{width} f{width} f{width}", f"f{width} f{width} f{width} f{width}"
-        table |= {
-            f"v_mad_f{width}": vop(three, _unfused, keeps_high=True),
-            f"v_mac_f{width}": vop(two, _unfused, keeps=True, keeps_high=True),
-            f"v_madmk_f{width}": vop(three, _unfused, keeps_high=True),
-            f"v_madak_f{width}": vop(three, _unfused, keeps_high=True),
-        }
-    return table
 
 
 def _scaling() -> dict[str, Vector]:

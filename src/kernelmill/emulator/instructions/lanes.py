@@ -113,6 +113,4 @@ BINDERS: Final[dict[str, Binder]] = {
     "v_accvgpr_read_b32": _bind_accumulator_move,
     "v_accvgpr_write_b32": _bind_accumulator_move,
     "v_accvgpr_mov_b32": _bind_accumulator_move,
-    "v_accvgpr_read": _bind_accumulator_move,
-    "v_accvgpr_write": _bind_accumulator_move,
 }

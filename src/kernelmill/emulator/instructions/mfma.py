@@ -119,11 +119,13 @@ def parse_shape(name: str) -> Shape | None:
     )
 
 
-def operand_matrix(words: Array, shape: Shape, element: Element) -> Array:
-    """Return registers [wave, lane, register] as numbers [wave, block, row, k]."""
-    values = element.decode(words).reshape(len(words), shape.chunks, shape.blocks, shape.rows, -1)
-    ordered = values.transpose(0, 2, 3, 1, 4)
-    return np.ascontiguousarray(ordered).reshape(len(words), shape.blocks, shape.rows, -1)
+def operand_matrix(registers: Array, shape: Shape, element: Element) -> Array:
+    """Return registers [register, wave, lane] as numbers [wave, block, row, k]."""
+    count, waves, _ = registers.shape
+    parted = registers.reshape(count, waves, shape.chunks, shape.blocks, shape.rows)
+    # Words are moved before they are decoded: there are fewer of them than of elements.
+    ordered = np.ascontiguousarray(parted.transpose(1, 3, 4, 2, 0))
+    return element.decode(ordered).reshape(waves, shape.blocks, shape.rows, -1)
 
 
 def result_registers(product: Array, shape: Shape) -> Array:
@@ -140,10 +142,9 @@ def result_registers(product: Array, shape: Shape) -> Array:
 
 
 def _read_registers(w: Waves, index: int, count: int) -> Array:
-    """Return ``count`` registers as words [wave, lane, register]."""
-    if w.is_range:
-        return np.ascontiguousarray(w.words[index : index + count].transpose(1, 2, 0))
-    return np.stack([w.word(index + place) for place in range(count)], axis=-1)
+    """Return ``count`` registers as [register, wave, lane]."""
+    chosen: Array = w.words[index : index + count]
+    return chosen if w.is_range else chosen.take(w.indices, axis=1)
 
 
 def _bind_operand(place: int, shape: Shape, layout: Layout, decoded: Decoded) -> Reader:
@@ -160,7 +161,7 @@ def _bind_operand(place: int, shape: Shape, layout: Layout, decoded: Decoded) ->
             return known
         words = _read_registers(w, index, count)
         if lanes is not None:
-            words = np.ascontiguousarray(words[:, lanes])
+            words = words[:, :, lanes]
         matrix = operand_matrix(words, shape, element)
         if key:
             w.fragments[key] = matrix
@@ -203,12 +204,7 @@ def _bind_addend(operand: Operand, shape: Shape, layout: Layout, decoded: Decode
 
         return read_wide
 
-    def read(w: Waves) -> Array:
-        if w.is_range:
-            return w.words[index : index + count].view(dtype)
-        return w.words[index : index + count].take(w.indices, axis=1).view(dtype)
-
-    return read
+    return lambda w: _read_registers(w, index, count).view(dtype)
 
 
 def _bind_result(index: int, shape: Shape) -> Callable[[Waves, Array], None]:
@@ -297,7 +293,8 @@ def bind_sparse(decoded: Decoded, layout: Layout) -> Operation:
         chosen = 0
 
     def run(w: Waves) -> None:
-        values = element.decode(_read_registers(w, first_index, one.count))
+        words = np.moveaxis(_read_registers(w, first_index, one.count), 0, -1)
+        values = element.decode(np.ascontiguousarray(words))
         index = _sparse_places(w.word(places_index), count, chosen, element.bits)
         full = expand_sparse(values.reshape(*index.shape), index)
         lanes = full.reshape(w.count, shape.chunks, 1, shape.rows, -1)

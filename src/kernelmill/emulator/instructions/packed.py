@@ -334,7 +334,4 @@ BINDERS: Final[dict[str, Binder]] = {
     "v_fma_mix_f32": _bind_mixed("word"),
     "v_fma_mixlo_f16": _bind_mixed("low"),
     "v_fma_mixhi_f16": _bind_mixed("high"),
-    "v_mad_mix_f32": _bind_mixed("word"),
-    "v_mad_mixlo_f16": _bind_mixed("low"),
-    "v_mad_mixhi_f16": _bind_mixed("high"),
 }

@@ -129,7 +129,7 @@ def bind_checked(space: Space, address: Reader, site: Site) -> Reader:
         if space == "scratch":
             _check_scratch(w, site, addresses)
             return addresses
-        host, is_global = w.batch.resolve_flat(w, addresses)
+        host, is_global = w.batch.resolve_flat(w, site, addresses)
         lanes = w.lanes & is_global
         if lanes.any():
             checked = w.batch.check_global(w, site, host, lanes)

@@ -8,10 +8,11 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlencode
 
+import anyio
 from starlette.concurrency import run_in_threadpool
 
 from kernelmill.hub.auth import identify
-from kernelmill.hub.errors import InvalidRequest, TooLarge
+from kernelmill.hub.errors import InvalidRequest, TooLarge, TooSlow
 from kernelmill.hub.service.access import open_repo, open_repo_for_writing
 from kernelmill.hub.wire.fields import Fields, parse_json
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from kernelmill.hub.store.names import RepoKind
     from kernelmill.hub.store.repos import Repo
 
+BODY_GRACE_S: Final = 30.0
+BODY_BYTES_PER_S: Final = 4096
 KINDS: Final[tuple[RepoKind, ...]] = ("model", "kernel")
 
 
@@ -109,11 +112,32 @@ async def read_body(request: Request, *, max_bytes: int) -> bytes:
     """
     _check_length(request, max_bytes)
     body = bytearray()
-    async for chunk in request.stream():
+    async for chunk in body_pieces(request):
         body += chunk
         if len(body) > max_bytes:
             raise _too_large(max_bytes)
     return bytes(body)
+
+
+async def body_pieces(request: Request, *, grace_s: float = BODY_GRACE_S) -> AsyncIterator[bytes]:
+    """Yield a request's body as it arrives.
+
+    Raises:
+        TooSlow: after ``grace_s`` it has come more slowly than ``BODY_BYTES_PER_S`` on average:
+            each request holds one of the server's connections, which are few.
+    """
+    deadline = anyio.current_time() + grace_s
+    pieces = request.stream()
+    while True:
+        try:
+            with anyio.fail_after(max(deadline - anyio.current_time(), 0)):
+                piece = await anext(pieces, None)
+        except TimeoutError as error:
+            raise TooSlow("the request's body arrives too slowly") from error
+        if piece is None:
+            return
+        deadline += len(piece) / BODY_BYTES_PER_S
+        yield piece
 
 
 @asynccontextmanager
@@ -128,7 +152,7 @@ async def spooled_body(
     _check_length(request, max_bytes)
     total, pending = 0, bytearray()
     with tempfile.TemporaryFile(dir=folder) as file:
-        async for chunk in request.stream():
+        async for chunk in body_pieces(request):
             total += len(chunk)
             if total > max_bytes:
                 raise _too_large(max_bytes)

@@ -41,11 +41,13 @@ if TYPE_CHECKING:
 def repo_routes(hub: Hub) -> list[Route]:
     """Return the endpoints of repositories as wholes."""
     limit = hub.settings.max_json_bytes
-    account = _Lifecycle(hub)
+    lifecycle = _Lifecycle(hub)
     routes = [
-        Route("/api/repos/create", with_json(account.create, max_bytes=limit), methods=["POST"]),
-        Route("/api/repos/delete", with_json(account.delete, max_bytes=limit), methods=["DELETE"]),
-        Route("/api/repos/move", with_json(account.move, max_bytes=limit), methods=["POST"]),
+        Route("/api/repos/create", with_json(lifecycle.create, max_bytes=limit), methods=["POST"]),
+        Route(
+            "/api/repos/delete", with_json(lifecycle.delete, max_bytes=limit), methods=["DELETE"]
+        ),
+        Route("/api/repos/move", with_json(lifecycle.move, max_bytes=limit), methods=["POST"]),
     ]
     for kind in KINDS:
         one = _OfKind(hub, kind)

@@ -56,7 +56,8 @@ class _Files:
             "X-Content-Type-Options": "nosniff",
             "Content-Security-Policy": "default-src 'none'; sandbox",
         }
-        if etag in request.headers.get("if-none-match", ""):
+        known = request.headers.get("if-none-match", "")
+        if etag in known or known.strip() == "*":
             return Response(status_code=304, headers=headers)
         is_same = request.headers.get("if-range", etag) == etag
         wanted = parse_range(request.headers.get("range") if is_same else None, entry.size_bytes)

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 from dulwich.objects import Commit, ObjectID
 
-from kernelmill.hub.errors import Conflict, InvalidRequest, RefMoved, RevisionNotFound, StaleParent
+from kernelmill.hub.errors import (
+    Conflict,
+    InvalidRequest,
+    RefMoved,
+    RepoNotFound,
+    RevisionNotFound,
+    StaleParent,
+)
 from kernelmill.hub.service.access import branch_ref
 from kernelmill.hub.service.editor import TreeEditor
 from kernelmill.hub.store.names import InMemory, ObjectKind
@@ -103,7 +110,8 @@ def _read_tip(hub: Hub, repo: Repo, ref: str) -> str:
 def _check_parent(header: Header, tip: str) -> None:
     if header.parent is not None and header.parent != tip:
         raise StaleParent(
-            f"the branch is at {tip}, not at the given parent {header.parent}: fetch and try again"
+            f"the branch is at {tip}, not at the given parent {header.parent!r}: "
+            "fetch and try again"
         )
 
 
@@ -164,4 +172,7 @@ def _publish(hub: Hub, repo: Repo, pack: PackWriter, change: RefChange) -> bool:
         log.debug("%s moved while a commit was written", change.name)
         hub.objects.discard_pack(repo.id, stored)
         return False
+    except RepoNotFound:
+        hub.objects.discard_pack(repo.id, stored)
+        raise
     return True

@@ -1,4 +1,4 @@
-"""Create, rename, hide and delete repositories."""
+"""Create, rename and delete repositories."""
 
 from __future__ import annotations
 

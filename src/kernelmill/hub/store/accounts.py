@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Final, Literal
 
 from sqlalchemy import bindparam, func, insert, select
@@ -16,6 +16,8 @@ from kernelmill.hub.store.schema import ACCOUNTS, MEMBERS, REPOS, TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from sqlalchemy import Row
 
     from kernelmill.hub.store.database import Database
     from kernelmill.hub.store.names import RepoKind, Role
@@ -62,16 +64,7 @@ def find_account(database: Database, name: str) -> Account | None:
     query = select(ACCOUNTS).where(ACCOUNTS.c.key == name.lower())
     with database.reading() as connection:
         row = connection.execute(query).one_or_none()
-    if row is None:
-        return None
-    return Account(
-        id=row.id,
-        name=row.name,
-        kind=row.kind,
-        is_admin=row.is_admin,
-        is_trusted=row.is_trusted,
-        created_ms=row.created_ms,
-    )
+    return _account(row) if row is not None else None
 
 
 def create_account(
@@ -163,14 +156,7 @@ def find_bearer(database: Database, token: str) -> Bearer | None:
             return None
         orgs = connection.execute(MEMBERSHIPS, {"member": row.id}).all()
     return Bearer(
-        account=Account(
-            id=row.id,
-            name=row.name,
-            kind=row.kind,
-            is_admin=row.is_admin,
-            is_trusted=row.is_trusted,
-            created_ms=row.created_ms,
-        ),
+        account=_account(row),
         role=row.role,
         label=row.label,
         created_ms=row.issued_ms,
@@ -212,6 +198,10 @@ def ensure_admin(database: Database) -> bool:
             )
         )
     return True
+
+
+def _account(row: Row[tuple[object, ...]]) -> Account:
+    return Account(**{field.name: getattr(row, field.name) for field in fields(Account)})
 
 
 def _digest(token: str) -> str:

@@ -13,7 +13,7 @@ from dulwich.objects import Commit, ObjectID, Tag, parse_tree, serialize_tree
 from kernelmill.hub.store.cache import Cache
 from kernelmill.hub.store.names import FOLDER_MODE, InMemory, ObjectKind
 from kernelmill.hub.store.packs import OpenPack, PackWriter
-from kernelmill.hub.store.repos import NewPack, new_id, read_packs
+from kernelmill.hub.store.repos import NewPack, ensure_exists, new_id, read_packs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -86,7 +86,11 @@ class ObjectStore:
         """Return the repository's packs as SQL lists them now; ``gen`` was read before."""
         view = self._views.get(repo_id) or View(gen=0, last_seq=0, packs=())
         rows = read_packs(self._database, repo_id, after=view.last_seq)
-        fresh = [self._open(repo_id, row.name, row.data, row.index) for row in reversed(rows)]
+        try:
+            fresh = [self._open(repo_id, row.name, row.data, row.index) for row in reversed(rows)]
+        except FileNotFoundError:
+            ensure_exists(self._database, repo_id)
+            raise
         last_seq = rows[-1].seq if rows else view.last_seq
         return self._views.put(
             repo_id,
@@ -96,6 +100,10 @@ class ObjectStore:
                 packs=(*fresh, *view.packs),
             ),
         )
+
+    def ensure_exists(self, repo_id: str) -> None:
+        """Stop here, with ``RepoNotFound``, when the repository was deleted meanwhile."""
+        ensure_exists(self._database, repo_id)
 
     def _open(self, repo_id: str, name: str, data: bytes | None, index: bytes | None) -> OpenPack:
         if data is not None and index is not None:
@@ -217,6 +225,7 @@ class ObjectReader:
             self._view = self._store.refresh(self._repo_id)
             pack = self._view.find(raw)
         if pack is None:
+            self._store.ensure_exists(self._repo_id)
             raise MissingObject(object_id)
         return pack
 

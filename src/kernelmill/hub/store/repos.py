@@ -179,6 +179,18 @@ def rename_repo(database: Database, repo: Repo, namespace: str, name: str) -> No
         raise Conflict(f"a {repo.kind} named '{namespace}/{name}' exists already") from error
 
 
+def ensure_exists(database: Database, repo_id: str) -> None:
+    """Stop here when a repository was deleted while a request worked with it.
+
+    Raises:
+        RepoNotFound: it was.
+    """
+    with database.reading() as connection:
+        found = connection.execute(select(REPOS.c.id).where(REPOS.c.id == repo_id)).first()
+    if found is None:
+        raise RepoNotFound("the repository was deleted meanwhile")
+
+
 def set_private(database: Database, repo: Repo, *, is_private: bool) -> None:
     """Hide a repository, or show it."""
     with database.writing() as connection:

@@ -32,6 +32,7 @@ STATUS: Final[dict[type[errors.Refusal], tuple[int, str]]] = {
     errors.AccountNotFound: (404, ""),
     errors.Conflict: (409, ""),
     errors.StaleParent: (412, ""),
+    errors.TooSlow: (408, ""),
     errors.TooLarge: (413, ""),
     errors.RangeNotSatisfiable: (416, ""),
 }
@@ -98,7 +99,8 @@ def error_response(
     body: dict[str, object] | None = None,
 ) -> Response:
     """Return an error's reply; the text stands in the body and, for HEAD, in a header."""
-    line = " ".join(text.split()).encode("ascii", "backslashreplace").decode()[:1000]
+    line = "".join(c if c.isprintable() else " " for c in text[:1000])
+    line = " ".join(line.split()).encode("ascii", "backslashreplace").decode()[:1000]
     return JSONResponse(
         {"error": text, **(body or {})},
         status,

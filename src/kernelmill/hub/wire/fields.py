@@ -34,7 +34,7 @@ class Fields:
 
     def text(self, key: str, default: str | None = None) -> str:
         """Return a string; ``default`` when absent or null."""
-        return self._get(key, str, default)
+        return self._checked(key, self._get(key, str, default))
 
     def flag(self, key: str, *, default: bool) -> bool:
         """Return true or false."""
@@ -45,7 +45,7 @@ class Fields:
         items = self._list(key)
         if not all(isinstance(item, str) for item in items):
             raise InvalidRequest(f"{key!r} must be a list of strings", where=self._where)
-        return [str(item) for item in items]
+        return [self._checked(key, str(item)) for item in items]
 
     def objects(self, key: str) -> list[Fields]:
         """Return a list of objects; empty when absent."""
@@ -61,6 +61,12 @@ class Fields:
     def has(self, key: str) -> bool:
         """Say whether the field is there and not null."""
         return self._values.get(key) is not None
+
+    def _checked(self, key: str, text: str) -> str:
+        """Refuse what JSON can say, and neither a database nor a reply can hold."""
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            raise InvalidRequest(f"{key!r} holds half a surrogate pair", where=self._where)
+        return text
 
     def _list(self, key: str) -> list[object]:
         value = self._values.get(key)

@@ -17,6 +17,8 @@ COMMIT_ID: Final = re.compile(r"[0-9a-f]{40}")
 SHORT_ID: Final = re.compile(r"[0-9a-f]{5,40}")
 MAX_PATH_BYTES: Final = 4096
 MAX_COMPONENT_BYTES: Final = 255
+MAX_COMPONENTS: Final = 100
+"""Trees are read and written recursively, some calls for each level; Python allows about 1000."""
 
 
 def check_account_name(name: str) -> str:
@@ -98,6 +100,7 @@ def _objection(path: str) -> str:
         ),
         (".." in parts, "it has a '..'"),
         (any(part in {"", "."} for part in parts), "it has an empty component"),
+        (len(parts) > MAX_COMPONENTS, f"it has more than {MAX_COMPONENTS} components"),
         (any(map(_is_git_folder, parts)), "'.git' belongs to git"),
         (
             "__pycache__" in parts or path.lower().endswith((".pyc", ".pyo")),

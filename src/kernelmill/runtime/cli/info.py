@@ -31,7 +31,11 @@ def run(args: argparse.Namespace) -> int:
 
     if Path(args.kernel).is_dir():
         if args.version is not None or args.revision is not None:
-            raise InputError("--revision and --version cannot be used with a local path")
+            raise InputError(
+                "--revision and --version cannot be used with a local path",
+                where=args.kernel,
+                hint="leave them out: a folder holds one version",
+            )
         origin, builds = {"path": args.kernel}, read_local_builds(Path(args.kernel))
     else:
         revision, builds = read_remote_builds(args.kernel, args.version, args.revision)

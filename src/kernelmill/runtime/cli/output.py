@@ -6,6 +6,8 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from kernelmill.console import printable
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import TextIO
@@ -21,7 +23,7 @@ def print_facts(facts: Mapping[str, object]) -> None:
     width = max(map(len, facts))
     for name, value in facts.items():
         text = ", ".join(map(str, value)) if isinstance(value, list | dict) else value
-        print(f"{name:{width}}  {'-' if text in (None, '') else text}")
+        print(printable(f"{name:{width}}  {'-' if text in (None, '') else text}"))
 
 
 def print_table(
@@ -29,13 +31,15 @@ def print_table(
 ) -> None:
     """Print a table, to the standard output unless ``file`` is given."""
     file = file or sys.stdout
+    rows = [tuple(map(printable, row)) for row in rows]
     if file.isatty():
         from rich.console import Console  # noqa: PLC0415 - costs 50 ms, and only terminals want it
         from rich.table import Table  # noqa: PLC0415 - as above
+        from rich.text import Text  # noqa: PLC0415 - as above
 
         table = Table(*columns, box=None, header_style="bold", pad_edge=False)
         for row in rows:
-            table.add_row(*row)
+            table.add_row(*map(Text, row))  # as it is: "[red]" is no markup here
         Console(file=file).print(table)
         return
     widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]

@@ -96,13 +96,6 @@ class RemotePublisher:
         message: str,
     ) -> str:
         """Make one commit on top of ``parent``, and return the branch's commit afterwards."""
-        operations: list[CommitOperationAdd | CommitOperationCopy | CommitOperationDelete] = [
-            *(
-                CommitOperationAdd(path_in_repo=target, path_or_fileobj=source)
-                for target, source in sorted(additions.items())
-            ),
-            *(CommitOperationDelete(path_in_repo=path, is_folder=False) for path in deletions),
-        ]
         with (
             translated_errors(self.endpoint, repo=self._repo, revision=branch),
             _logged_warnings(),
@@ -110,7 +103,7 @@ class RemotePublisher:
             try:
                 return self._api.create_commit(
                     str(self._repo),
-                    operations,
+                    _operations(additions, deletions),
                     commit_message=message,
                     repo_type=self._repo_type,
                     revision=branch,
@@ -130,6 +123,18 @@ class RemotePublisher:
                     where=self.endpoint,
                     hint="correct the card's metadata block",
                 ) from error
+
+
+def _operations(
+    additions: Mapping[str, Path], deletions: Sequence[str]
+) -> list[CommitOperationAdd | CommitOperationCopy | CommitOperationDelete]:
+    return [
+        *(
+            CommitOperationAdd(path_in_repo=target, path_or_fileobj=source)
+            for target, source in sorted(additions.items())
+        ),
+        *(CommitOperationDelete(path_in_repo=path, is_folder=False) for path in deletions),
+    ]
 
 
 @contextmanager

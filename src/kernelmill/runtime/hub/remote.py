@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from huggingface_hub import HfApi, RepoFile, RepoFolder
@@ -20,11 +21,13 @@ from huggingface_hub.errors import (
 
 from kernelmill.runtime.errors import (
     AccessDenied,
+    CacheUnusable,
     HubUnreachable,
     RepositoryNotFound,
     RevisionNotFound,
 )
 from kernelmill.runtime.hub import Refs, RemoteFile
+from kernelmill.runtime.hub.guard import ensure_commit, guard_client
 from kernelmill.runtime.settings import API_VERSION
 from kernelmill.spec.errors import HubError
 
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
 REPO_TYPE: Final = "kernel"
 DOWNLOAD_THREADS: Final = 8
 """huggingface_hub's own number for a snapshot."""
+MAX_ENTRIES: Final = 100_000
+"""Most files and folders one listing may have: a Hub could send pages for ever."""
 
 # httpx2.HTTPError, the root of what a failing connection raises, without naming a dependency that
 # is huggingface_hub's own choice.
@@ -74,24 +79,26 @@ class RemoteHub:
             if _status(error.__cause__) in {401, 404}:
                 return None
             raise
-        return getattr(overview, "trustedKernelPublisher", False) is True
+        # Another organisation's answer, as after a redirect, says nothing about this one.
+        is_meant = str(overview.name).lower() == organisation.lower()
+        return is_meant and getattr(overview, "trustedKernelPublisher", False) is True
 
     def fetch_refs(self, repo: RepoId) -> Refs:
         """Return the repository's branches and tags."""
         with translated_errors(self._endpoint, repo=repo):
             refs = self._api.list_repo_refs(str(repo), repo_type=REPO_TYPE)
-        return Refs(
-            branches={ref.name: ref.target_commit for ref in refs.branches},
-            tags={ref.name: ref.target_commit for ref in refs.tags},
-        )
+            return Refs(
+                branches={
+                    _text(ref.name): ensure_commit(ref.target_commit) for ref in refs.branches
+                },
+                tags={_text(ref.name): ensure_commit(ref.target_commit) for ref in refs.tags},
+            )
 
     def fetch_commit(self, repo: RepoId, revision: str) -> str:
         """Return the commit that a branch, tag, full ref or commit id names."""
         with translated_errors(self._endpoint, repo=repo, revision=revision):
-            sha = self._api.repo_info(str(repo), repo_type=REPO_TYPE, revision=revision).sha
-        if not sha:
-            raise HubError(f"the Hub named no commit for {revision!r}", where=f"{repo}")
-        return sha
+            info = self._api.repo_info(str(repo), repo_type=REPO_TYPE, revision=revision)
+            return ensure_commit(info.sha)
 
     def fetch_folders(self, repo: RepoId, commit: str, folder: str) -> tuple[str, ...]:
         """Return the names of the folders in ``folder``; none when there is no such folder."""
@@ -112,21 +119,28 @@ class RemoteHub:
         self, repo: RepoId, commit: str, folder: str, *, is_recursive: bool
     ) -> list[RepoFile | RepoFolder]:
         with translated_errors(self._endpoint, repo=repo, revision=commit):
+            found = self._api.list_repo_tree(
+                str(repo),
+                path_in_repo=folder,
+                recursive=is_recursive,
+                revision=commit,
+                repo_type=REPO_TYPE,
+            )
             try:
-                return list(
-                    self._api.list_repo_tree(
-                        str(repo),
-                        path_in_repo=folder,
-                        recursive=is_recursive,
-                        revision=commit,
-                        repo_type=REPO_TYPE,
-                    )
-                )
+                entries = list(islice(found, MAX_ENTRIES + 1))
             except EntryNotFoundError:
                 return []
+            if len(entries) > MAX_ENTRIES:
+                raise HubError(f"the Hub lists more than {MAX_ENTRIES} files in {folder!r}")
+            for entry in entries:
+                _text(entry.path)
+                if isinstance(entry, RepoFile) and not isinstance(entry.size, int):
+                    raise TypeError(f"{entry.size!r:.80} is no size")
+            return entries
 
     def download(self, repo: RepoId, commit: str, paths: Iterable[str], cache_dir: Path) -> None:
         """Put files into ``cache_dir`` in huggingface_hub's layout; those already there stay."""
+        guard_client()
 
         def fetch(path: str) -> None:
             with translated_errors(self._endpoint, repo=repo, revision=commit):
@@ -135,8 +149,12 @@ class RemoteHub:
                 )
 
         with ThreadPoolExecutor(DOWNLOAD_THREADS, thread_name_prefix="kernelmill-fetch") as pool:
-            for future in [pool.submit(fetch, path) for path in paths]:
-                future.result()
+            try:
+                for future in [pool.submit(fetch, path) for path in paths]:
+                    future.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
 
 
 @contextmanager
@@ -168,11 +186,30 @@ def translated_errors(
     except HfHubHTTPError as error:
         raise _refusal(error, where) from error
     except (_TransportError, LocalEntryNotFoundError, OfflineModeIsEnabled, OSError) as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            raise CacheUnusable(
+                f"cannot write the cache: {error.strerror}",
+                where=str(error.filename),
+                hint="set KERNELS_CACHE to a folder that can be written",
+            ) from error
         raise HubUnreachable(
             f"the Hub does not answer ({_root_cause(error)})",
             where=endpoint,
             hint="check the network and HF_ENDPOINT, or set HF_HUB_OFFLINE=1 to use the cache",
         ) from error
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        # huggingface_hub takes a reply's shape for granted: this is how it meets another one.
+        raise HubError(
+            f"the Hub's answer makes no sense ({type(error).__name__}: {error!s:.200})",
+            where=where,
+            hint="check that HF_ENDPOINT is a Hub, and no page of a proxy answers for it",
+        ) from error
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.80} is no name")
+    return value
 
 
 def _refusal(error: HfHubHTTPError, where: str) -> HubError:
@@ -184,7 +221,11 @@ def _refusal(error: HfHubHTTPError, where: str) -> HubError:
             hint="set HF_TOKEN to a token with the right to do this",
         )
     if isinstance(error, BadRequestError):
-        return HubError(f"the Hub rejects the request: {said} (HTTP {status})", where=where)
+        return HubError(
+            f"the Hub rejects the request: {said} (HTTP {status})",
+            where=where,
+            hint="change what the Hub objects to",
+        )
     return HubError(
         f"the Hub failed: {said} (HTTP {status})", where=where, hint="try again in a while"
     )

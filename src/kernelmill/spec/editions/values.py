@@ -21,6 +21,8 @@ _GIT_URL: Final = re.compile(
 )
 _CAPABILITY: Final = re.compile(r"[0-9]{1,2}\.[0-9][af]?(?:\+PTX)?")
 _PYEXT: Final = re.compile(r"\.?[A-Za-z0-9_]+")
+UNBUILDABLE: Final = re.compile(r"""["'`$;<>|&*?\\]""")
+"""What CMake, Ninja or a shell takes for more than a part of a name."""
 _WINDOWS_PATH: Final = re.compile(r"[A-Za-z]:|.*\\")
 
 
@@ -57,6 +59,9 @@ def path(value: object, place: Place) -> str:
     if parts.is_absolute() or word.startswith("~") or _WINDOWS_PATH.match(word):
         hint = "write it relative to build.toml, with /"
         raise place.fail(f"path {word!r} is not relative", hint)
+    if not word.isprintable() or UNBUILDABLE.search(word):
+        hint = "rename it: letters, digits, spaces and -_.+ are safe"
+        raise place.fail(f"path {word!r} holds a character that build tools mistake", hint)
     if ".." in parts.parts:
         hint = "copy the files into the kernel's repository"
         raise place.fail(f"path {word!r} leaves the repository", hint)

@@ -43,7 +43,7 @@ def probe(tmp_path: Path, **environ: str) -> dict[str, str]:
     )
     chosen = choose(trials)
     return {trial.place.label: str(trial) for trial in trials} | {
-        "chosen": chosen.rocm_root or chosen.clang if chosen else "none"
+        "chosen": chosen.rocm_root or chosen.command[0] if chosen else "none"
     }
 
 

@@ -106,12 +106,3 @@ def test_archs_are_refused_by_name_when_compiler_lacks_them() -> None:
         "build.toml:9 kernel.k.rocm-archs[1]: 'gfx9999' is not an architecture that"
         " clang version 22.1.8 (ziglang) can target\n  hint: one of gfx90a gfx942 gfx950"
     )
-
-
-def test_cross_is_said_when_there_is_no_sdk() -> None:
-    assert ZIG.is_cross
-    assert ZIG.cmake_variables(rocm=(7, 1), python="/usr/bin/python3") == {
-        "HIP_CROSS_COMPILER": "/venv/ziglang/zig;clang",
-        "HIP_CROSS_ROCM_VERSION": "7.1",
-        "Python3_EXECUTABLE": "/usr/bin/python3",
-    }

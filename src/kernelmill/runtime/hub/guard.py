@@ -1,0 +1,73 @@
+"""What a Hub may say of itself, checked before anything here is named after it.
+
+huggingface_hub names files after the ETag and the commit of a reply, as they come, so a Hub could
+have it write outside the cache. A hook on its client stops such a reply before it is used.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, Protocol
+
+from huggingface_hub import get_session
+
+from kernelmill.runtime.revisions import COMMIT
+from kernelmill.spec.errors import HubError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    class Response(Protocol):
+        """The part of an HTTP reply that is looked at."""
+
+        @property
+        def headers(self) -> Mapping[str, str]:
+            """The reply's headers; names in any case."""
+
+
+COMMIT_HEADER: Final = "X-Repo-Commit"
+ETAG_HEADERS: Final = ("ETag", "X-Linked-ETag")
+SAFE_ETAG: Final = re.compile(r'(?:W/)?"?[A-Za-z0-9_-][A-Za-z0-9._=+-]{0,199}"?')
+
+
+def guard_client() -> None:
+    """Have huggingface_hub's client check every reply from now on. Costs nothing when called again.
+
+    huggingface_hub replaces its client after a fork or when a program configures one.
+    """
+    client = get_session()
+    hooks = client.event_hooks
+    if check_reply not in hooks["response"]:
+        client.event_hooks = {**hooks, "response": [*hooks["response"], check_reply]}
+
+
+def check_reply(reply: Response) -> None:
+    """Stop a Hub's reply whose commit or ETag could not be the name of a file.
+
+    Raises:
+        HubError: it could not.
+    """
+    commit = reply.headers.get(COMMIT_HEADER)
+    if commit is None:
+        return  # not a Hub's word on a file, and huggingface_hub keeps nothing without it
+    ensure_commit(commit)
+    for name in ETAG_HEADERS:
+        etag = reply.headers.get(name)
+        if etag and not SAFE_ETAG.fullmatch(etag):
+            raise HubError(
+                f"the Hub gives a file the {name} {etag[:80]!r}", hint="do not trust this Hub"
+            )
+
+
+def ensure_commit(value: object) -> str:
+    """Return a commit's id as a Hub gave it; folders are named after it.
+
+    Raises:
+        HubError: it is something else.
+    """
+    if isinstance(value, str) and COMMIT.fullmatch(value):
+        return value
+    raise HubError(
+        f"the Hub says that the commit is {str(value)[:80]!r}",
+        hint="check that HF_ENDPOINT is a Hub",
+    )

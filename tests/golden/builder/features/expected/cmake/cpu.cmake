@@ -1,1 +1,0 @@
-# Builds for the CPU: kernel.cmake is all that they need.
