@@ -151,7 +151,8 @@ def _shortened(names: Sequence[str]) -> str:
     parts = [match.groups() for match in numbered if match]
     numbers = ", ".join(dict.fromkeys(number for _, number, _ in parts))
     mnemonic, _, total = parts[0]
-    return f"`{mnemonic}` {numbers} of {total}: {len(names)} changes"
+    count = "1 change" if len(names) == 1 else f"{len(names)} changes"
+    return f"`{mnemonic}` {numbers} of {total}: {count}"
 
 
 def with_tables(page: str, tables: str) -> str:
