@@ -48,7 +48,7 @@ test: .venv/ready .venv-peer/ready lint types
 	$(PY) -m pytest -m "not long" $(PYTEST_ARGS)
 
 unit: .venv/ready
-	$(PY) -m pytest tests/unit $(PYTEST_ARGS)
+	$(PY) -m pytest tests/unit -m "not property" $(PYTEST_ARGS)
 
 test-long: .venv/ready .venv-peer/ready
 	$(PY) -m pytest -m long $(PYTEST_ARGS)

@@ -14,6 +14,13 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 OFFLINE_FOLDERS: Final = ("unit", "property", "golden")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what hypothesis drives: `make unit` leaves it to `make test`, to stay below 20 s."""
+    for item in items:
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker(pytest.mark.property)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the expected folders")
 
