@@ -75,7 +75,12 @@ class BuildPlan:
     @property
     def ops_name(self) -> str:
         """The operators' namespace, the extension's module name and the metadata's id."""
-        return f"_{self.python_name}_{self.backend}_{self.unique_id}"
+        return ops_name(self.manifest, self.backend, self.unique_id)
+
+
+def ops_name(manifest: Manifest, backend: Backend, identity: str) -> str:
+    """Return the name that a build with the id ``identity`` has in PyTorch and in Python."""
+    return f"_{manifest.general.name.python_name}_{backend}_{identity}"
 
 
 def unique_id(

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from kernelmill.builder.cli.options import add_folder, add_json, note, print_json
 from kernelmill.builder.errors import SourceError, ToolchainError, TrialError
-from kernelmill.builder.package import METADATA_NAME
+from kernelmill.builder.package import METADATA_NAME, OUTPUT_FOLDER
+from kernelmill.builder.review import require_fresh
 from kernelmill.builder.sources import read_manifest
 from kernelmill.builder.toolchain.gpu import probe_local_archs
 from kernelmill.builder.toolchain.host import probe_cpu
@@ -65,6 +66,8 @@ def run(args: argparse.Namespace) -> int:
     require_modules(question)
     for text in planned.omitted:
         note(text)
+    for trial in planned.trials:
+        require_fresh(root / OUTPUT_FOLDER / str(trial.variant), root)
     outcomes = [
         run_trial(trial, root, pytest_args=args.rest, is_json=args.json) for trial in planned.trials
     ]
@@ -88,7 +91,7 @@ def read_variants(root: Path) -> list[str]:
             where=str(root),
             hint="`kernel-builder init` writes one to start from",
         )
-    return [it.parent.name for it in (root / "build").glob(f"*/{METADATA_NAME}")]
+    return [it.parent.name for it in (root / OUTPUT_FOLDER).glob(f"*/{METADATA_NAME}")]
 
 
 def probe_site(python: str) -> Site:
