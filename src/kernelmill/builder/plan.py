@@ -160,7 +160,7 @@ def plan_build(
     backend = rules.BACKEND
     require(toolchain.cxx)
     rules.require_tools(toolchain)
-    kernels = _kernels_for(tree, backend)
+    kernels = kernels_for(tree, backend)
     torch = torch_table(tree.manifest)
     _check_suffixes(tree, kernels, rules)
     variant = plan_variant(tree, toolchain, rules, asked_version)
@@ -231,7 +231,12 @@ def _dotted(version: tuple[int, int]) -> str:
     return f"{version[0]}.{version[1]}"
 
 
-def _kernels_for(tree: KernelTree, backend: Backend) -> tuple[Kernel, ...]:
+def kernels_for(tree: KernelTree, backend: Backend) -> tuple[Kernel, ...]:
+    """Return the kernels of ``backend``.
+
+    Raises:
+        PlanError: there are none.
+    """
     backends = tree.manifest.general.backends
     if backend not in backends:
         raise PlanError(

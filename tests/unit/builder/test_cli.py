@@ -29,6 +29,21 @@ def test_check_config_lists_every_mistake(
     assert "build.toml:5 general.licence: unknown key 'licence'" in errors
 
 
+def test_check_config_lists_what_build_would_refuse(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = MANIFEST.replace('["gfx942"]', '["gfx942", "gfx9422", "gfx1777"]')
+    before, table, after = manifest.partition("[kernel.relu_cpu]")
+    manifest = before + after[after.index("[kernel.relu_rocm]") :]
+    assert main(["check-config", str(write_kernel(tmp_path, manifest))]) == 2
+    errors = capsys.readouterr().err
+    assert table not in manifest
+    assert "the kernel lists cpu, but no [kernel.NAME] has backend = 'cpu'" in errors
+    assert "kernel.relu_rocm.rocm-archs[1]: no AMD architecture is called 'gfx9422'" in errors
+    assert "hint: did you mean gfx942?" in errors
+    assert "rocm-archs[2]: no AMD architecture is called 'gfx1777'" in errors
+
+
 def test_check_config_prints_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check-config", "--json", str(write_kernel(tmp_path))]) == 0
     document = json.loads(capsys.readouterr().out)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from kernelmill.builder.hip.archs import suggest_arch
 from kernelmill.builder.hip.errors import HipToolchainError, UnsupportedArchError
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class HipToolchain:
             UnsupportedArchError(
                 f"{arch!r} is not an architecture that {self.version_text} can target",
                 where=where,
-                hint=f"one of {' '.join(self.archs)}",
+                hint=suggest_arch(arch, self.archs),
             )
             for arch in archs
             if arch.partition(":")[0] not in self.archs

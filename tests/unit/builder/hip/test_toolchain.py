@@ -96,6 +96,11 @@ def test_require_names_the_arch_when_no_compiler_can_target_it() -> None:
         require([trial(ZIG)], ["gfx9999"], where="build.toml:9")
 
 
+def test_arch_is_suggested_when_one_character_is_wrong() -> None:
+    (fault,) = ZIG.check_archs(["gfx9422"])
+    assert fault.hint == "did you mean gfx942?"
+
+
 def test_archs_are_accepted_when_they_carry_features() -> None:
     assert ZIG.check_archs(["gfx942", "gfx90a:sramecc+:xnack-"]) == ()
 
