@@ -214,7 +214,7 @@ def test_configuring_refuses_when_rocm_version_is_unknown(tmp_path: Path) -> Non
     [
         pytest.param(
             "#include <hip/hip_runtime.h>\n#include <rocwmma/rocwmma.hpp>\n",
-            "src/tile.hip:2: 'rocwmma/rocwmma.hpp' is not among the headers",
+            "src/tile.hip:2: 'rocwmma/rocwmma.hpp' is part of a ROCm SDK",
             id="header",
         ),
         pytest.param(
