@@ -19,6 +19,15 @@ def test_check_config_says_what_is_there(
     assert capsys.readouterr().out == "my-relu version 3 for cpu, rocm: 5 files\n"
 
 
+def test_folder_may_be_named_by_its_manifest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(write_kernel(tmp_path))
+    for named in ("build.toml", str(tmp_path / "build.toml")):
+        assert main(["check-config", named]) == 0
+        assert capsys.readouterr().out == "my-relu version 3 for cpu, rocm: 5 files\n"
+
+
 def test_check_config_lists_every_mistake(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--backend",
         action="append",
         metavar="NAME",
-        help="cpu or rocm; may be repeated; by default all that is built and can run here",
+        help="cpu, rocm or cpu,rocm; by default all that is built and can run here",
     )
     parser.add_argument(
         "--emulate", action="store_true", help="run ROCm kernels without a GPU, on the CPU"
