@@ -128,8 +128,19 @@ def test_doctor_says_what_is_missing(
     monkeypatch.setenv("CXX", "/nowhere/g++")
     assert main(["doctor"]) == 3
     printed = capsys.readouterr().out
-    assert "no   $CXX: /nowhere/g++: not found" in printed
+    assert "no   $CXX /nowhere/g++: not found" in printed
     assert "nothing can be built: no C++ compiler" in printed
+
+
+def test_doctor_says_what_is_missing_when_nothing_has_a_path(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ROCM_PATH", "ROCM_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    main(["doctor"])
+    printed = capsys.readouterr().out
+    assert "no   ROCM_PATH or ROCM_HOME: not found" in printed
+    assert "::" not in printed
 
 
 def test_upload_needs_a_build(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
