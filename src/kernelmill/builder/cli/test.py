@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.cli.options import add_folder, add_json, note, print_json
-from kernelmill.builder.errors import SourceError, ToolchainError, TrialError
+from kernelmill.builder.errors import SourceError, ToolchainError, TrialError, install_hint
 from kernelmill.builder.package import METADATA_NAME, OUTPUT_FOLDER
 from kernelmill.builder.review import require_fresh
 from kernelmill.builder.sources import read_manifest
@@ -117,7 +117,7 @@ def require_modules(question: Question) -> None:
     """
     needs = {"pytest": "pip install pytest"}
     if question.emulate:
-        needs |= dict.fromkeys(("numpy", "elftools"), 'pip install "kernelmill[emulator]"')
+        needs |= dict.fromkeys(("numpy", "elftools"), install_hint("emulator"))
     for name, hint in needs.items():
         if importlib.util.find_spec(name) is None:
             raise ToolchainError(f"the Python package {name} is not installed", hint=hint)

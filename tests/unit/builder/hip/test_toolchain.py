@@ -78,7 +78,7 @@ def test_require_lists_what_was_tried_when_nothing_works() -> None:
         require([trial(objection="not found"), trial(objection="does not run")])
     assert str(caught.value) == (
         "no compiler for AMD GPUs; tried:\n    here: not found\n    here: does not run\n"
-        "  hint: pip install 'kernelmill[builder]' (brings ziglang), or install a ROCm SDK"
+        '  hint: pip install ".[builder]" in a clone of kernelmill (brings ziglang), or a ROCm SDK'
     )
     assert caught.value.exit_code == 3
 
