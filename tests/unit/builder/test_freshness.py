@@ -53,6 +53,16 @@ def test_upload_refuses_a_build_when_its_sources_changed(
     assert ("run `kernel-builder build --variant torch" in errors) is is_stale
 
 
+def test_upload_cannot_tell_of_a_build_without_its_sources(
+    kernel: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (kernel / "build.toml").unlink()
+    assert main(["upload", "--dry-run", str(kernel)]) == 1
+    errors = capsys.readouterr().err
+    assert "want one compiled extension, found none" in errors
+    assert CHANGED not in errors
+
+
 def test_upload_refuses_a_build_when_the_manifest_changed(
     kernel: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

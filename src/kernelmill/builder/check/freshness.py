@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kernelmill.builder.check import Finding
 from kernelmill.builder.plan import ops_name, unique_id
-from kernelmill.builder.sources import files_of, read_tree
+from kernelmill.builder.sources import MANIFEST_NAME, files_of, read_tree
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 def check_freshness(root: Path, metadata: Metadata, variant: ArchVariant) -> tuple[Finding, ...]:
     """Compare the id in ``metadata`` with the one that the sources in ``root`` give today.
 
-    Builds of other builders make their ids in other ways, and are passed over.
+    Builds of other builders make their ids in other ways, and are passed over; so are builds that
+    were taken away from their sources.
 
     Raises:
         InputError: the sources cannot be read any more.
     """
-    if metadata.build is None:
+    if metadata.build is None or not (root / MANIFEST_NAME).exists():
         return ()
     tree = read_tree(root)
     backend = variant.compute.backend
