@@ -358,6 +358,7 @@ def test_rocm_build_is_for_gfx942_and_the_right_runtime(variants: dict[str, Path
 def test_inspect_prints_facts_for_people(variants: dict[str, Path]) -> None:
     done = run_builder("inspect", variants["rocm"])
     assert "gfx942 kernels (compiled, not executed):" in done.stdout
+    assert "relu_kernel(" in done.stdout
     assert "0 spilled, 0 bytes of scratch" in done.stdout
     assert "libamdhip64.so.7" in done.stdout
 
