@@ -83,7 +83,7 @@ def test_init_keeps_existing_files_without_force(
 ) -> None:
     (tmp_path / "build.toml").write_text("mine")
     assert main(["init", str(tmp_path), "--name", "my-relu"]) == 2
-    assert "1 file(s) exist already:\n  build.toml" in capsys.readouterr().err
+    assert "this would overwrite 1 file:\n  build.toml" in capsys.readouterr().err
     assert [it.name for it in tmp_path.iterdir()] == ["build.toml"]
     assert main(["init", str(tmp_path), "--name", "my-relu", "--overwrite"]) == 0
     assert 'name = "my-relu"' in (tmp_path / "build.toml").read_text()

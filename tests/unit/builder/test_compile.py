@@ -87,9 +87,10 @@ def test_error_excerpts_are_few_when_errors_are_many() -> None:
         ),
         pytest.param(
             "[4/8] Compiling _/_/_/relu/relu.hip for gfx942",
-            "[4/8] Compiling relu/relu.hip for gfx942",
+            "[4/8] compile relu/relu.hip for gfx942",
             id="device",
         ),
+        pytest.param("[5/8] Bundling _/relu.hip", "[5/8] bundle relu.hip", id="bundle"),
         pytest.param("relu.cpp:1:1: warning: no", "", id="no-step"),
     ],
 )
