@@ -3,7 +3,7 @@
 A block's first word says what it is:
 
 ``console``  lines after ``$`` are run by bash, in order, in one environment; every other line must
-             be among the lines printed.
+             be among the lines printed, and after ``ls`` be all that was printed.
 ``python``   is run as a script in the same environment; a ``text`` block right after it must equal
              what it printed.
 ``<language> <path>``  is an excerpt: its lines must stand in that file, in order.
@@ -102,6 +102,8 @@ def _run_console(block: Block, place: str, folder: Path, env: Mapping[str, str])
         done = _run(command, place, folder, env)
         printed = done.stdout + done.stderr
         lines = printed.splitlines()
+        if command.startswith("ls "):
+            _compare(expected, lines, f"{place}: `{command}`")
         for line in filter(None, expected):
             assert any(_matches(line, other) for other in lines), (
                 f"{place}: `{command}` did not print\n  {line}\nbut\n{printed}"

@@ -146,7 +146,7 @@ def test_race_is_named_with_its_line_when_a_barrier_is_missing(tmp_path: Path, r
     assert "8 passed" in done.stdout
     assert "kernel                    kind      source line " in done.stdout
     assert "lds-race  reduction/row_sum_rocm.hip:21" in done.stdout
-    assert "the sanitizer found 1 fault(s)" in done.stdout
+    assert "the sanitizer found 1 fault" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -13,4 +13,6 @@ class DisassemblerError(HostError, ImportError):
     """LLVM's disassembler library is not installed, or cannot be loaded."""
 
     def __init__(self, problem: str, *, where: str = "") -> None:
-        super().__init__(problem, where=where, hint="pip install 'kernelmill[builder]'")
+        super().__init__(
+            problem, where=where, hint='pip install ".[builder]" in a clone of kernelmill'
+        )

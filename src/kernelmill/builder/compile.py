@@ -140,6 +140,8 @@ def step_of(line: str) -> str:
         text = f"compile {name}"
     elif text.startswith("Linking"):
         text = f"link {name}"
+    for theirs, ours in (("Compiling ", "compile "), ("Bundling ", "bundle ")):
+        text = text.replace(theirs, ours)
     return f"[{done}/{total}] {text.replace('_/', '')}"  # "_/" stands for "../" in the recipe
 
 

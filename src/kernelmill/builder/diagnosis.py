@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import sysconfig
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.errors import ToolchainError
@@ -77,18 +79,20 @@ def _torch(python: str) -> tuple[Program, Program]:
         torch = probe_torch(python)
     except ToolchainError as error:
         missing = Candidate(source="interpreter", path=python, problem=error.problem)
-        return Program(name="torch", candidates=(missing,)), _headers("", has_them=False)
+        return Program(name="torch", candidates=(missing,)), _headers(
+            sysconfig.get_paths()["include"]
+        )
     builds = [word for word in (torch.cuda and "CUDA", torch.hip and "ROCm") if word]
     found = Candidate(
         source="interpreter",
         path=torch.lib,
         version=f"{torch.release} ({' and '.join(builds) or 'CPU'} build)",
     )
-    headers = _headers(torch.python_include, has_them=torch.has_python_headers)
-    return Program(name="torch", candidates=(found,)), headers
+    return Program(name="torch", candidates=(found,)), _headers(torch.python_include)
 
 
-def _headers(folder: str, *, has_them: bool) -> Program:
+def _headers(folder: str) -> Program:
+    has_them = (Path(folder) / "Python.h").is_file()
     problem = "" if has_them else "no Python.h: install Python's development files"
     candidate = Candidate(source="interpreter", path=folder, problem=problem)
     return Program(name="Python headers", candidates=(candidate,))

@@ -5,6 +5,11 @@ from __future__ import annotations
 from kernelmill.spec.errors import HostError, InputError, KernelError
 
 
+def install_hint(extra: str) -> str:
+    """Return how to install what an optional part of kernelmill needs."""
+    return f'pip install ".[{extra}]" in a clone of kernelmill'
+
+
 class SourceError(InputError):
     """A kernel repository lacks a file, or names one that it must not."""
 

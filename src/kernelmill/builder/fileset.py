@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.errors import FilesExist
+from kernelmill.builder.wording import count_of
 from kernelmill.spec.errors import HostError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class FileSet:
         clashes = [path for path in existing if (target / path).exists()]
         if clashes and not force:
             raise FilesExist(
-                f"{len(clashes)} file(s) exist already:\n{_listing(clashes)}",
+                f"this would overwrite {count_of(len(clashes), 'file')}:\n{_listing(clashes)}",
                 where=str(target),
                 hint="use --force to overwrite them",
             )
@@ -65,7 +66,7 @@ class FileSet:
         changed = [path for path in present if self._differs(target, path)]
         if changed and not force:
             raise FilesExist(
-                f"{len(changed)} file(s) are not as they were made:\n{_listing(changed)}",
+                f"this would remove {count_of(len(changed), 'changed file')}:\n{_listing(changed)}",
                 where=str(target),
                 hint="use --force to remove them all the same",
             )

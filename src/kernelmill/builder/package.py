@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from kernelmill.builder.plan import BuildPlan
 
 METADATA_NAME = "metadata.json"
+OUTPUT_FOLDER = "build"
+"""Where finished variants are, in the kernel's folder."""
 
 
 def variant_files(folder: Path) -> Iterator[tuple[str, bytes]]:

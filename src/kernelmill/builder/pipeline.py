@@ -15,7 +15,12 @@ from kernelmill.builder.check.headers import check_headers
 from kernelmill.builder.check.variant import check_variant
 from kernelmill.builder.compile import Workspace, compile_project, read_dependencies
 from kernelmill.builder.errors import PlanError
-from kernelmill.builder.package import finish_metadata, replace_folder, write_metadata
+from kernelmill.builder.package import (
+    OUTPUT_FOLDER,
+    finish_metadata,
+    replace_folder,
+    write_metadata,
+)
 from kernelmill.builder.plan import plan_build
 from kernelmill.builder.render import render_project
 from kernelmill.builder.render.metadata import draft_metadata
@@ -36,7 +41,6 @@ if TYPE_CHECKING:
     from kernelmill.spec.metadata import Metadata
 
 WORK_FOLDER = ".kernelmill"
-OUTPUT_FOLDER = "build"
 _SOURCE_DATE_EPOCH = "315532800"
 """1980-01-01, the first day that zip files know; the value of ``__DATE__`` in every build."""
 

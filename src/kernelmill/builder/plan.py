@@ -75,7 +75,12 @@ class BuildPlan:
     @property
     def ops_name(self) -> str:
         """The operators' namespace, the extension's module name and the metadata's id."""
-        return f"_{self.python_name}_{self.backend}_{self.unique_id}"
+        return ops_name(self.manifest, self.backend, self.unique_id)
+
+
+def ops_name(manifest: Manifest, backend: Backend, identity: str) -> str:
+    """Return the name that a build with the id ``identity`` has in PyTorch and in Python."""
+    return f"_{manifest.general.name.python_name}_{backend}_{identity}"
 
 
 def unique_id(
@@ -155,7 +160,7 @@ def plan_build(
     backend = rules.BACKEND
     require(toolchain.cxx)
     rules.require_tools(toolchain)
-    kernels = _kernels_for(tree, backend)
+    kernels = kernels_for(tree, backend)
     torch = torch_table(tree.manifest)
     _check_suffixes(tree, kernels, rules)
     variant = plan_variant(tree, toolchain, rules, asked_version)
@@ -226,7 +231,12 @@ def _dotted(version: tuple[int, int]) -> str:
     return f"{version[0]}.{version[1]}"
 
 
-def _kernels_for(tree: KernelTree, backend: Backend) -> tuple[Kernel, ...]:
+def kernels_for(tree: KernelTree, backend: Backend) -> tuple[Kernel, ...]:
+    """Return the kernels of ``backend``.
+
+    Raises:
+        PlanError: there are none.
+    """
     backends = tree.manifest.general.backends
     if backend not in backends:
         raise PlanError(

@@ -42,17 +42,28 @@ def parse_request(
     """
     if variant is not None:
         return _parse_variant(variant, is_alone=not (backends or rocm))
-    asked = [Backend.parse(name, where="--backend") for name in backends or ()]
-    for backend in asked:
-        rules_for(backend)
+    asked = parse_backends(backends or (), where="--backend")
     return Request(
-        backends=tuple(dict.fromkeys(asked)) or _buildable(manifest),
+        backends=asked or _buildable(manifest),
         rocm=parse_major_minor(rocm, where="--rocm") if rocm else None,
         variant=None,
         skipped=()
         if asked
         else tuple(it for it in manifest.general.backends if it not in BACKENDS),
     )
+
+
+def parse_backends(words: Sequence[str], *, where: str) -> tuple[Backend, ...]:
+    """Read backends that are given one by one, or several in a word: ``cpu,rocm``.
+
+    Raises:
+        InputError: a name is wrong, or this version cannot build for a backend.
+    """
+    names = [name.strip() for word in words for name in word.split(",")]
+    backends = tuple(dict.fromkeys(Backend.parse(name, where=where) for name in names))
+    for backend in backends:
+        rules_for(backend)
+    return backends
 
 
 def _parse_variant(text: str, *, is_alone: bool) -> Request:

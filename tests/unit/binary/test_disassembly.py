@@ -54,7 +54,7 @@ def test_finding_says_what_to_install_when_wheel_is_missing() -> None:
         disassembly.find_library("kernelmill-no-such-wheel")
     assert str(caught.value) == (
         "the wheel 'kernelmill-no-such-wheel', which holds LLVM's disassembler, is not installed\n"
-        "  hint: pip install 'kernelmill[builder]'"
+        '  hint: pip install ".[builder]" in a clone of kernelmill'
     )
 
 

@@ -19,6 +19,15 @@ def test_check_config_says_what_is_there(
     assert capsys.readouterr().out == "my-relu version 3 for cpu, rocm: 5 files\n"
 
 
+def test_folder_may_be_named_by_its_manifest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(write_kernel(tmp_path))
+    for named in ("build.toml", str(tmp_path / "build.toml")):
+        assert main(["check-config", named]) == 0
+        assert capsys.readouterr().out == "my-relu version 3 for cpu, rocm: 5 files\n"
+
+
 def test_check_config_lists_every_mistake(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -27,6 +36,21 @@ def test_check_config_lists_every_mistake(
     errors = capsys.readouterr().err
     assert "build.toml:12 kernel.relu_cpu.backend: unknown backend 'cpuu'" in errors
     assert "build.toml:5 general.licence: unknown key 'licence'" in errors
+
+
+def test_check_config_lists_what_build_would_refuse(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = MANIFEST.replace('["gfx942"]', '["gfx942", "gfx9422", "gfx1777"]')
+    before, table, after = manifest.partition("[kernel.relu_cpu]")
+    manifest = before + after[after.index("[kernel.relu_rocm]") :]
+    assert main(["check-config", str(write_kernel(tmp_path, manifest))]) == 2
+    errors = capsys.readouterr().err
+    assert table not in manifest
+    assert "the kernel lists cpu, but no [kernel.NAME] has backend = 'cpu'" in errors
+    assert "kernel.relu_rocm.rocm-archs[1]: no AMD architecture is called 'gfx9422'" in errors
+    assert "hint: did you mean gfx942?" in errors
+    assert "rocm-archs[2]: no AMD architecture is called 'gfx1777'" in errors
 
 
 def test_check_config_prints_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,7 +83,7 @@ def test_init_keeps_existing_files_without_force(
 ) -> None:
     (tmp_path / "build.toml").write_text("mine")
     assert main(["init", str(tmp_path), "--name", "my-relu"]) == 2
-    assert "1 file(s) exist already:\n  build.toml" in capsys.readouterr().err
+    assert "this would overwrite 1 file:\n  build.toml" in capsys.readouterr().err
     assert [it.name for it in tmp_path.iterdir()] == ["build.toml"]
     assert main(["init", str(tmp_path), "--name", "my-relu", "--overwrite"]) == 0
     assert 'name = "my-relu"' in (tmp_path / "build.toml").read_text()
@@ -104,8 +128,19 @@ def test_doctor_says_what_is_missing(
     monkeypatch.setenv("CXX", "/nowhere/g++")
     assert main(["doctor"]) == 3
     printed = capsys.readouterr().out
-    assert "no   $CXX: /nowhere/g++: not found" in printed
+    assert "no   $CXX /nowhere/g++: not found" in printed
     assert "nothing can be built: no C++ compiler" in printed
+
+
+def test_doctor_says_what_is_missing_when_nothing_has_a_path(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ROCM_PATH", "ROCM_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    main(["doctor"])
+    printed = capsys.readouterr().out
+    assert "no   ROCM_PATH or ROCM_HOME: not found" in printed
+    assert "::" not in printed
 
 
 def test_upload_needs_a_build(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

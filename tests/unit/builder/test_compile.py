@@ -87,9 +87,10 @@ def test_error_excerpts_are_few_when_errors_are_many() -> None:
         ),
         pytest.param(
             "[4/8] Compiling _/_/_/relu/relu.hip for gfx942",
-            "[4/8] Compiling relu/relu.hip for gfx942",
+            "[4/8] compile relu/relu.hip for gfx942",
             id="device",
         ),
+        pytest.param("[5/8] Bundling _/relu.hip", "[5/8] bundle relu.hip", id="bundle"),
         pytest.param("relu.cpp:1:1: warning: no", "", id="no-step"),
     ],
 )
@@ -149,7 +150,7 @@ def test_compile_does_not_take_a_name_for_a_signal(tmp_path: Path) -> None:
 
 def test_compile_names_the_part_of_hip_that_is_missing(tmp_path: Path) -> None:
     line = "/k/relu.hip:3:10: fatal error: 'rocwmma/rocwmma.hpp' file not found"
-    with pytest.raises(HipSourceError, match=r"'rocwmma/rocwmma\.hpp' is not among the headers"):
+    with pytest.raises(HipSourceError, match=r"'rocwmma/rocwmma\.hpp' is part of a ROCm SDK"):
         fake_build(tmp_path, f'echo "{line}"; exit 1')
 
 

@@ -58,6 +58,6 @@ def test_remove_takes_files_and_empty_folders(tmp_path: Path) -> None:
 def test_removable_refuses_changed_files_without_force(tmp_path: Path) -> None:
     FILES.write(tmp_path)
     (tmp_path / "b.txt").write_text("mine\n")
-    with pytest.raises(FilesExist, match=r"1 file\(s\) are not as they were made:\n  b.txt"):
+    with pytest.raises(FilesExist, match=r"this would remove 1 changed file:\n  b.txt"):
         FILES.removable(tmp_path)
     assert "b.txt" in FILES.removable(tmp_path, force=True)

@@ -35,8 +35,16 @@ def test_request_takes_every_backend_that_can_be_built_by_default() -> None:
     assert it.skipped == (Backend.METAL,)
 
 
-def test_request_takes_the_backends_that_were_named_once_each() -> None:
-    it = request(WITH_METAL, backends=["rocm", "cpu", "rocm"], rocm="6.4")
+@pytest.mark.parametrize(
+    "backends",
+    [
+        pytest.param(["rocm", "cpu", "rocm"], id="one-by-one"),
+        pytest.param(["rocm,cpu"], id="one-word"),
+        pytest.param(["rocm, cpu", "cpu"], id="both"),
+    ],
+)
+def test_request_takes_the_backends_that_were_named_once_each(backends: list[str]) -> None:
+    it = request(WITH_METAL, backends=backends, rocm="6.4")
     assert it.backends == (Backend.ROCM, Backend.CPU)
     assert it.skipped == ()
     assert it.version_for(Backend.ROCM) == (6, 4)

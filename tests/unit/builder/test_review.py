@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def test_review_names_the_variants_that_are_right(tmp_path: Path) -> None:
     for name in ("torch-universal", "torch-cpu"):
-        write_files(tmp_path / name, kernel_files())
+        write_files(tmp_path / "build" / name, kernel_files())
     assert review_build(tmp_path) == ("torch-cpu", "torch-universal")
 
 
@@ -40,6 +40,6 @@ def test_review_refuses_what_is_not_as_it_was_built(
     tmp_path: Path, folder: str, changes: dict[str, bytes], error: type[KernelError], problem: str
 ) -> None:
     if folder:
-        write_files(tmp_path / folder, kernel_files() | changes)
+        write_files(tmp_path / "build" / folder, kernel_files() | changes)
     with pytest.raises(error, match=problem):
         review_build(tmp_path)

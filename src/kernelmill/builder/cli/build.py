@@ -11,6 +11,7 @@ from kernelmill.builder import pipeline, request, sources, toolchain
 from kernelmill.builder.backends import BACKENDS
 from kernelmill.builder.cli.options import add_backend, add_folder, add_json, note, print_json
 from kernelmill.builder.compile import step_of
+from kernelmill.builder.wording import count_of
 
 if TYPE_CHECKING:
     import argparse
@@ -50,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _build(plan: BuildPlan, tree: KernelTree, tools: Toolchain, *, is_verbose: bool) -> BuiltKernel:
     started = time.monotonic()
-    note(f"building {plan.variant} with {plan.jobs} job(s)")
+    note(f"building {plan.variant} with {count_of(plan.jobs, 'job')}")
     warnings: list[str] = []
 
     def on_line(line: str) -> None:
@@ -60,7 +61,7 @@ def _build(plan: BuildPlan, tree: KernelTree, tools: Toolchain, *, is_verbose: b
             note(f"  {shown}")
 
     built = pipeline.build_variant(plan, tree, tools, env=os.environ, on_line=on_line)
-    counted = f", {len(warnings)} warning(s): see them with -v" if warnings else ""
+    counted = f", {count_of(len(warnings), 'warning')}: see them with -v" if warnings else ""
     note(f"built {plan.variant} in {time.monotonic() - started:.1f} s{counted}")
     return built
 

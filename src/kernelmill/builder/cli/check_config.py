@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kernelmill.builder.check.manifest import check_manifest
 from kernelmill.builder.cli.options import add_folder, add_json, print_json
 from kernelmill.builder.sources import read_tree
+from kernelmill.spec.errors import ManifestError
 
 if TYPE_CHECKING:
     import argparse
@@ -22,6 +24,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print one line when all is well; mistakes are errors."""
     tree = read_tree(args.dir.resolve())
+    if faults := check_manifest(tree):
+        raise ManifestError(f"{len(faults)} mistakes", faults=faults)
     general = tree.manifest.general
     if args.json:
         document: dict[str, object] = {

@@ -60,6 +60,6 @@ def _as_lines(tool: Program) -> list[str]:
     for candidate in tool.candidates:
         verdict = candidate.problem or candidate.version or "found"
         mark = "used" if candidate is tool.chosen else "no" if candidate.problem else "also"
-        path = f" {candidate.path}" if candidate.path else ""
-        lines.append(f"  {mark:5}{candidate.source}:{path}: {verdict}")
+        place = f"{candidate.source} {candidate.path}".rstrip()
+        lines.append(f"  {mark:5}{place}: {verdict}")
     return lines

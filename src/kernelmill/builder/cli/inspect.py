@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from kernelmill.builder.cli.options import add_json, print_json
 from kernelmill.builder.inspection import STATUS, find_binary, floor_symbols, inspect_binary
+from kernelmill.builder.toolchain.demangler import demangle
+from kernelmill.builder.wording import count_of
 
 if TYPE_CHECKING:
     import argparse
@@ -83,10 +85,11 @@ def _as_lines(inspection: Inspection) -> list[str]:
     lines = [f"{inspection.name}: {inspection.size_bytes:,} bytes"]
     if inspection.linkage:
         lines += _linkage_lines(inspection.linkage)
+    readable = _readable_names(inspection)
     for code_object in inspection.code_objects:
         lines.append(f"{code_object.arch} kernels ({STATUS}):")
         for kernel in code_object.kernels:
-            lines += _kernel_lines(kernel)
+            lines += _kernel_lines(kernel, readable[kernel.kernel.name])
     return lines
 
 
@@ -99,20 +102,27 @@ def _linkage_lines(linkage: Linkage) -> list[str]:
     return lines
 
 
-def _kernel_lines(facts: KernelFacts) -> list[str]:
+def _readable_names(inspection: Inspection) -> dict[str, str]:
+    objects = inspection.code_objects
+    return demangle(list(dict.fromkeys(it.kernel.name for obj in objects for it in obj.kernels)))
+
+
+def _kernel_lines(facts: KernelFacts, readable: str) -> list[str]:
     kernel, fits = facts.kernel, facts.occupancy
     matrix = ", ".join(f"{count} x {name}" for name, count in facts.matrix_instructions.items())
     lines = [
-        f"  {kernel.name}",
+        f"  {readable}",
+        f"    symbol     {kernel.name}",
         f"    registers  {kernel.vgpr_count} vector (of these {kernel.agpr_count} accumulation), "
         f"{kernel.sgpr_count} scalar; {kernel.vgpr_spills + kernel.sgpr_spills} spilled, "
         f"{kernel.private_bytes} bytes of scratch",
-        f"    LDS        {kernel.lds_bytes:,} bytes; {kernel.max_workgroup_size} lanes a workgroup",
+        f"    LDS        {kernel.lds_bytes:,} bytes; "
+        f"{count_of(kernel.max_workgroup_size, 'lane')} a workgroup",
         f"    matrix     {matrix or 'none'}",
     ]
     if fits:
         lines.append(
-            f"    occupancy  {fits.waves_per_simd} waves per SIMD, {fits.workgroups_per_cu} "
-            f"workgroups per CU, limited by {fits.limited_by}"
+            f"    occupancy  {count_of(fits.waves_per_simd, 'wave')} per SIMD, "
+            f"{count_of(fits.workgroups_per_cu, 'workgroup')} per CU, limited by {fits.limited_by}"
         )
     return lines

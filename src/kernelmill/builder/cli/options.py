@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernelmill.builder.sources import MANIFEST_NAME
+
 if TYPE_CHECKING:
     import argparse
 
@@ -16,8 +18,19 @@ JSON_VERSION = 1
 def add_folder(parser: argparse.ArgumentParser) -> None:
     """Declare the kernel's folder."""
     parser.add_argument(
-        "dir", nargs="?", default=Path(), type=Path, metavar="DIR", help="the folder of build.toml"
+        "dir",
+        nargs="?",
+        default=Path(),
+        type=_folder,
+        metavar="DIR",
+        help="the folder of build.toml",
     )
+
+
+def _folder(text: str) -> Path:
+    """Return the folder that ``text`` means; naming the manifest in it is as good."""
+    path = Path(text)
+    return path.parent if path.name == MANIFEST_NAME and path.is_file() else path
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -41,5 +54,5 @@ def add_backend(parser: argparse.ArgumentParser) -> None:
         "--backend",
         action="append",
         metavar="NAME",
-        help="cpu or rocm; may be repeated; by default all of build.toml that can be built for",
+        help="cpu, rocm or cpu,rocm; by default all of build.toml that can be built for",
     )

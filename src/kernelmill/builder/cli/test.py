@@ -12,8 +12,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.cli.options import add_folder, add_json, note, print_json
-from kernelmill.builder.errors import SourceError, ToolchainError, TrialError
-from kernelmill.builder.package import METADATA_NAME
+from kernelmill.builder.errors import SourceError, ToolchainError, TrialError, install_hint
+from kernelmill.builder.package import METADATA_NAME, OUTPUT_FOLDER
+from kernelmill.builder.review import require_fresh
 from kernelmill.builder.sources import read_manifest
 from kernelmill.builder.toolchain.gpu import probe_local_archs
 from kernelmill.builder.toolchain.host import probe_cpu
@@ -41,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--backend",
         action="append",
         metavar="NAME",
-        help="cpu or rocm; may be repeated; by default all that is built and can run here",
+        help="cpu, rocm or cpu,rocm; by default all that is built and can run here",
     )
     parser.add_argument(
         "--emulate", action="store_true", help="run ROCm kernels without a GPU, on the CPU"
@@ -65,6 +66,8 @@ def run(args: argparse.Namespace) -> int:
     require_modules(question)
     for text in planned.omitted:
         note(text)
+    for trial in planned.trials:
+        require_fresh(root / OUTPUT_FOLDER / str(trial.variant), root)
     outcomes = [
         run_trial(trial, root, pytest_args=args.rest, is_json=args.json) for trial in planned.trials
     ]
@@ -88,7 +91,7 @@ def read_variants(root: Path) -> list[str]:
             where=str(root),
             hint="`kernel-builder init` writes one to start from",
         )
-    return [it.parent.name for it in (root / "build").glob(f"*/{METADATA_NAME}")]
+    return [it.parent.name for it in (root / OUTPUT_FOLDER).glob(f"*/{METADATA_NAME}")]
 
 
 def probe_site(python: str) -> Site:
@@ -114,7 +117,7 @@ def require_modules(question: Question) -> None:
     """
     needs = {"pytest": "pip install pytest"}
     if question.emulate:
-        needs |= dict.fromkeys(("numpy", "elftools"), 'pip install "kernelmill[emulator]"')
+        needs |= dict.fromkeys(("numpy", "elftools"), install_hint("emulator"))
     for name, hint in needs.items():
         if importlib.util.find_spec(name) is None:
             raise ToolchainError(f"the Python package {name} is not installed", hint=hint)

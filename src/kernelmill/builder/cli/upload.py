@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check, then hand over; the exit status is that of the upload."""
-    variants = review_build(args.dir.resolve() / "build")
+    variants = review_build(args.dir.resolve())
     note(f"checked {', '.join(variants)}")
     return subprocess.call([sys.executable, "-m", "kernelmill.runtime", "upload", *_forward(args)])
 

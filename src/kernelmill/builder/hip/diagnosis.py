@@ -16,7 +16,9 @@ SDK_HEADER: Final = re.compile(
     r"rocthrust|rocwmma|thrust|rccl|miopen|ck|ck_tile|hsa|composable_kernel|__clang_hip)\b"
 )
 """First part of the path of headers that a ROCm SDK brings."""
-HINT: Final = "a ROCm SDK brings it: install one and set ROCM_PATH"
+_OWN_HEADERS: Final = (
+    "this version compiles against its own HIP headers only, with or without a ROCm SDK"
+)
 
 _PLACE = r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: "
 _HEADER = re.compile(
@@ -47,10 +49,9 @@ def _explain_header(stderr: str) -> KernelError | None:
         header = match["clang"] or match["gcc"]
         if SDK_HEADER.match(header):
             return HipSourceError(
-                f"{header!r} is not among the headers for cross-compilation"
-                f" ({', '.join(header_names())})",
+                f"{header!r} is part of a ROCm SDK, which is not used: {_OWN_HEADERS}",
                 where=f"{match['file']}:{match['line']}",
-                hint=HINT,
+                hint=f"remove the include; there are {', '.join(header_names())}",
             )
     return None
 
@@ -58,10 +59,9 @@ def _explain_header(stderr: str) -> KernelError | None:
 def _explain_name(stderr: str) -> KernelError | None:
     match = _NAME.search(stderr)
     return match and HipSourceError(
-        f"{match['name']!r} is not among the HIP names for cross-compilation,"
-        " which hip/hip_runtime.h lists",
+        f"{match['name']!r} is not among the HIP names that there are: {_OWN_HEADERS}",
         where=f"{match['file']}:{match['line']}",
-        hint=HINT,
+        hint="remove the use of it; the beginning of hip/hip_runtime.h lists the names",
     )
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from kernelmill.builder.errors import install_hint
+from kernelmill.builder.hip.archs import suggest_arch
 from kernelmill.builder.hip.errors import HipToolchainError, UnsupportedArchError
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ class HipToolchain:
             UnsupportedArchError(
                 f"{arch!r} is not an architecture that {self.version_text} can target",
                 where=where,
-                hint=f"one of {' '.join(self.archs)}",
+                hint=suggest_arch(arch, self.archs),
             )
             for arch in archs
             if arch.partition(":")[0] not in self.archs
@@ -154,7 +156,7 @@ def require(trials: Sequence[Trial], archs: Sequence[str] = (), *, where: str = 
         tried = "".join(f"\n    {trial}" for trial in trials)
         raise HipToolchainError(
             f"no compiler for AMD GPUs; tried:{tried}",
-            hint="pip install 'kernelmill[builder]' (brings ziglang), or install a ROCm SDK",
+            hint=f"{install_hint('builder')} (brings ziglang), or a ROCm SDK",
         )
     for fault in chosen.check_archs(archs, where=where):
         raise fault

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from kernelmill.builder.errors import ToolchainError
+from kernelmill.builder.errors import ToolchainError, install_hint
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -41,9 +41,7 @@ def _environment() -> jinja2.Environment:
     try:
         import jinja2  # noqa: PLC0415 - belongs to an extra: `--help` must work without it
     except ImportError as error:
-        raise ToolchainError(
-            "jinja2 is not installed", hint="pip install 'kernelmill[builder]'"
-        ) from error
+        raise ToolchainError("jinja2 is not installed", hint=install_hint("builder")) from error
     # Nothing here is HTML: escaping would damage C++ and CMake.
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(read_template),

@@ -6,7 +6,6 @@ import json
 import subprocess
 from dataclasses import dataclass
 from importlib import resources
-from pathlib import Path
 
 from kernelmill.builder.errors import ToolchainError
 from kernelmill.spec.version import Release, parse_release
@@ -30,11 +29,6 @@ class TorchInstall:
     python: str
     """The interpreter that it belongs to."""
     python_include: str
-
-    @property
-    def has_python_headers(self) -> bool:
-        """Whether ``Python.h`` is there."""
-        return (Path(self.python_include) / "Python.h").is_file()
 
 
 def probe_torch(python: str) -> TorchInstall:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelmill.builder.errors import TrialError
 from kernelmill.builder.trial.plan import Runner
+from kernelmill.builder.wording import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -168,7 +169,7 @@ def judge(
         "no kernel was launched on the emulated device": (
             trial.runner is Runner.EMULATOR and not (launches and launches.count)
         ),
-        f"the sanitizer found {len(faults)} fault(s)": bool(faults),
+        f"the sanitizer found {count_of(len(faults), 'fault')}": bool(faults),
     }
     problems = [text for text, is_so in checks.items() if is_so]
     if not problems and status:

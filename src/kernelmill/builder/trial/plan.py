@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from kernelmill.builder.backends import BACKENDS, rules_for
+from kernelmill.builder.backends import BACKENDS
 from kernelmill.builder.errors import PlanError, SourceError, ToolchainError
+from kernelmill.builder.request import parse_backends
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.errors import InvalidVariant
 from kernelmill.spec.resolve import resolve, trace_text
@@ -85,9 +86,7 @@ def parse_question(
     Raises:
         InputError: a backend is unknown or cannot be tested, or options contradict each other.
     """
-    asked = tuple(dict.fromkeys(Backend.parse(it, where="--backend") for it in backends or ()))
-    for backend in asked:
-        rules_for(backend)
+    asked = parse_backends(backends or (), where="--backend")
     if sanitize and not emulate:
         raise PlanError("only emulated kernels can be sanitized", hint="add --emulate")
     if emulate and asked and Backend.ROCM not in asked:

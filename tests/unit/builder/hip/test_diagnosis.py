@@ -10,24 +10,26 @@ from kernelmill.builder.hip.diagnosis import explain_failure
     [
         pytest.param(
             "[1/3] Compiling\n./src/k.hip:3:10: fatal error: 'hip/hip_fp16.h' file not found\n",
-            "./src/k.hip:3: 'hip/hip_fp16.h' is not among the headers for cross-compilation"
-            " (hip/hip_bf16.h, hip/hip_runtime.h, hip/hip_runtime_api.h)\n"
-            "  hint: a ROCm SDK brings it: install one and set ROCM_PATH",
+            "./src/k.hip:3: 'hip/hip_fp16.h' is part of a ROCm SDK, which is not used: this version"
+            " compiles against its own HIP headers only, with or without a ROCm SDK\n"
+            "  hint: remove the include; there are hip/hip_bf16.h, hip/hip_runtime.h,"
+            " hip/hip_runtime_api.h",
             id="clang-header",
         ),
         pytest.param(
             "In file included from b.cpp:1:\n"
             "/t/c10/HIPBlas.h:7:10: fatal error: rocblas/rocblas.h: No such file or directory\n",
-            "/t/c10/HIPBlas.h:7: 'rocblas/rocblas.h' is not among the headers for"
-            " cross-compilation (hip/hip_bf16.h, hip/hip_runtime.h, hip/hip_runtime_api.h)\n"
-            "  hint: a ROCm SDK brings it: install one and set ROCM_PATH",
+            "/t/c10/HIPBlas.h:7: 'rocblas/rocblas.h' is part of a ROCm SDK, which is not used: this"
+            " version compiles against its own HIP headers only, with or without a ROCm SDK\n"
+            "  hint: remove the include; there are hip/hip_bf16.h, hip/hip_runtime.h,"
+            " hip/hip_runtime_api.h",
             id="gcc-header",
         ),
         pytest.param(
             "k.hip:8:3: error: use of undeclared identifier 'hipModuleLoad'\n",
-            "k.hip:8: 'hipModuleLoad' is not among the HIP names for cross-compilation,"
-            " which hip/hip_runtime.h lists\n"
-            "  hint: a ROCm SDK brings it: install one and set ROCM_PATH",
+            "k.hip:8: 'hipModuleLoad' is not among the HIP names that there are: this version"
+            " compiles against its own HIP headers only, with or without a ROCm SDK\n"
+            "  hint: remove the use of it; the beginning of hip/hip_runtime.h lists the names",
             id="name",
         ),
         pytest.param(

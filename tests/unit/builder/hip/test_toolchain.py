@@ -78,7 +78,7 @@ def test_require_lists_what_was_tried_when_nothing_works() -> None:
         require([trial(objection="not found"), trial(objection="does not run")])
     assert str(caught.value) == (
         "no compiler for AMD GPUs; tried:\n    here: not found\n    here: does not run\n"
-        "  hint: pip install 'kernelmill[builder]' (brings ziglang), or install a ROCm SDK"
+        '  hint: pip install ".[builder]" in a clone of kernelmill (brings ziglang), or a ROCm SDK'
     )
     assert caught.value.exit_code == 3
 
@@ -94,6 +94,11 @@ def test_later_compiler_is_chosen_when_only_it_can_target_the_arch() -> None:
 def test_require_names_the_arch_when_no_compiler_can_target_it() -> None:
     with pytest.raises(UnsupportedArchError, match=r"build\.toml:9: 'gfx9999' is not an arch"):
         require([trial(ZIG)], ["gfx9999"], where="build.toml:9")
+
+
+def test_arch_is_suggested_when_one_character_is_wrong() -> None:
+    (fault,) = ZIG.check_archs(["gfx9422"])
+    assert fault.hint == "did you mean gfx942?"
 
 
 def test_archs_are_accepted_when_they_carry_features() -> None:

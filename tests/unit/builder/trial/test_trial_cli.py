@@ -53,7 +53,9 @@ def test_command_says_what_to_do_when_nothing_is_built(
     ("missing", "emulate", "hint"),
     [
         pytest.param("pytest", False, "pip install pytest", id="pytest"),
-        pytest.param("numpy", True, 'pip install "kernelmill[emulator]"', id="numpy"),
+        pytest.param(
+            "numpy", True, 'pip install ".[emulator]" in a clone of kernelmill', id="numpy"
+        ),
     ],
 )
 def test_missing_package_is_named_when_a_run_would_need_it(

@@ -97,7 +97,7 @@ def test_trial_is_judged_by_its_tests_when_native(status: int, found: Counts, pr
         pytest.param(SOME, (), 0, "", id="fine"),
         pytest.param(NONE, (), 0, "no kernel was launched on the emulated device", id="none"),
         pytest.param(None, (), 0, "no kernel was launched on the emulated device", id="no-log"),
-        pytest.param(SOME, (FAULT,), 1, "the sanitizer found 1 fault(s)", id="fault"),
+        pytest.param(SOME, (FAULT,), 1, "the sanitizer found 1 fault", id="fault"),
     ],
 )
 def test_trial_is_judged_by_its_launches_when_emulated(
@@ -122,7 +122,7 @@ OUTCOMES = (
         launches=SOME,
         faults=(FAULT,),
         seconds=10.0,
-        problem="the sanitizer found 1 fault(s)",
+        problem="the sanitizer found 1 fault",
     ),
 )
 
@@ -139,7 +139,7 @@ lds-race: byte 256
 
 variant                             run on    passed  failed  skipped  launches  seconds
 {CPU}     cpu       3       0       0        -         2.0      ok
-{ROCM}  emulated  2       0       1        2         10.0     the sanitizer found 1 fault(s)"""
+{ROCM}  emulated  2       0       1        2         10.0     the sanitizer found 1 fault"""
     )
 
 

@@ -11,7 +11,7 @@
 //   __popc __popcll __clz __ffs __float_as_int __int_as_float __float_as_uint __uint_as_float
 //   fabsf fmaxf fminf fmaf sqrtf rsqrtf floorf ceilf truncf rintf expf exp2f logf log2f log10f
 //   __expf __logf  float2 float4 int2 int4 uint2 uint4 and their make_ functions
-// Anything else wants the headers of a ROCm SDK.
+// Anything else is not there.
 #pragma once
 
 #include <hip/hip_runtime_api.h>
