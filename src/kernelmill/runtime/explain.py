@@ -34,6 +34,12 @@ class Explanation:
     is_cached: bool
     """Whether all of the chosen build has been fetched."""
 
+    @property
+    def would_load(self) -> str:
+        """The build that the call would load; empty when it would be refused, or none fits."""
+        chosen = self.resolution.chosen
+        return str(chosen) if chosen and not self.distrust else ""
+
     def as_json(self) -> dict[str, object]:
         """Return the explanation as the command's ``--json`` gives it."""
         chosen = self.resolution.chosen
@@ -60,6 +66,7 @@ class Explanation:
             ],
             "skipped": list(self.resolution.skipped),
             "chosen": str(chosen) if chosen else None,
+            "would_load": self.would_load or None,
             "folder": str(self.folder) if self.folder else None,
             "is_cached": self.is_cached,
         }
