@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kernelmill import __version__
 from kernelmill.runtime.cli import arguments
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HELP = "show what this machine offers to kernels, and what is wrong with it"
+
+ANSWER_TIMEOUT_S: Final = 5.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +67,7 @@ def _check_endpoint(endpoint: str) -> list[str]:
 
     try:
         # Any answer will do, and every Hub answers this one.
-        RemoteHub(endpoint).fetch_trust("kernels-community")
+        RemoteHub(endpoint, timeout_s=ANSWER_TIMEOUT_S).fetch_trust("kernels-community")
     except HubError as error:
         return [f"{endpoint}: {error.problem}"]
     return []

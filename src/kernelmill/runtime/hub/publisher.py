@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from huggingface_hub import (
     CommitOperationAdd,
@@ -16,6 +16,7 @@ from huggingface_hub import (
 )
 from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
 
+from kernelmill.runtime.hub.guard import time_limit
 from kernelmill.runtime.hub.remote import translated_errors
 from kernelmill.runtime.settings import API_VERSION
 from kernelmill.spec.errors import HubError
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+PREPARE_TIMEOUT_S: Final = 30.0
+"""How long a Hub may take over each step but the commit, whose time nobody knows beforehand."""
+
 
 class RemotePublisher:
     """A repository that takes uploads over HTTP."""
@@ -42,7 +46,7 @@ class RemotePublisher:
 
     def ensure_repo(self, *, is_private: bool) -> None:
         """Create the repository unless it exists."""
-        with translated_errors(self.endpoint, repo=self._repo):
+        with time_limit(PREPARE_TIMEOUT_S), translated_errors(self.endpoint, repo=self._repo):
             # None leaves the Hub's default, and the visibility of a repository that exists.
             self._api.create_repo(
                 str(self._repo),
@@ -53,25 +57,34 @@ class RemotePublisher:
 
     def fetch_branches(self) -> Mapping[str, str]:
         """Return the branches: name -> commit."""
-        with translated_errors(self.endpoint, repo=self._repo):
+        with time_limit(PREPARE_TIMEOUT_S), translated_errors(self.endpoint, repo=self._repo):
             refs = self._api.list_repo_refs(str(self._repo), repo_type=self._repo_type)
         return {ref.name: ref.target_commit for ref in refs.branches}
 
     def create_branch(self, branch: str, commit: str) -> None:
         """Create a branch that starts at ``commit``."""
-        with translated_errors(self.endpoint, repo=self._repo, revision=commit):
+        with (
+            time_limit(PREPARE_TIMEOUT_S),
+            translated_errors(self.endpoint, repo=self._repo, revision=commit),
+        ):
             self._api.create_branch(
                 str(self._repo), branch=branch, revision=commit, repo_type=self._repo_type
             )
 
     def delete_branch(self, branch: str) -> None:
         """Delete a branch."""
-        with translated_errors(self.endpoint, repo=self._repo, revision=branch):
+        with (
+            time_limit(PREPARE_TIMEOUT_S),
+            translated_errors(self.endpoint, repo=self._repo, revision=branch),
+        ):
             self._api.delete_branch(str(self._repo), branch=branch, repo_type=self._repo_type)
 
     def fetch_paths(self, commit: str, folder: str) -> tuple[str, ...]:
         """Return the paths of the files below ``folder``; none when there is no such folder."""
-        with translated_errors(self.endpoint, repo=self._repo, revision=commit):
+        with (
+            time_limit(PREPARE_TIMEOUT_S),
+            translated_errors(self.endpoint, repo=self._repo, revision=commit),
+        ):
             try:
                 entries = list(
                     self._api.list_repo_tree(

@@ -27,7 +27,7 @@ from kernelmill.runtime.errors import (
     RevisionNotFound,
 )
 from kernelmill.runtime.hub import Refs, RemoteFile
-from kernelmill.runtime.hub.guard import ensure_commit, guard_client
+from kernelmill.runtime.hub.guard import ANSWER_TIMEOUT_S, ensure_commit, guard_client, time_limit
 from kernelmill.runtime.settings import API_VERSION
 from kernelmill.spec.errors import HubError
 
@@ -53,8 +53,15 @@ class RemoteHub:
 
     is_offline: Final = False
 
-    def __init__(self, endpoint: str, user_agent: str | Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        endpoint: str,
+        user_agent: str | Mapping[str, str] | None = None,
+        *,
+        timeout_s: float = ANSWER_TIMEOUT_S,
+    ) -> None:
         self._endpoint = endpoint
+        self._timeout_s = timeout_s
         # NOTE: huggingface_hub reads HF_ENDPOINT when it is imported; ours is of this call.
         self._api = HfApi(
             endpoint=endpoint,
@@ -73,7 +80,7 @@ class RemoteHub:
     def fetch_trust(self, organisation: str) -> bool | None:
         """Tell whether the Hub vouches for ``organisation``; None when there is no such one."""
         try:
-            with translated_errors(self._endpoint):
+            with time_limit(self._timeout_s), translated_errors(self._endpoint):
                 overview = self._api.get_organization_overview(organisation)
         except HubError as error:
             if _status(error.__cause__) in {401, 404}:
@@ -85,7 +92,7 @@ class RemoteHub:
 
     def fetch_refs(self, repo: RepoId) -> Refs:
         """Return the repository's branches and tags."""
-        with translated_errors(self._endpoint, repo=repo):
+        with time_limit(self._timeout_s), translated_errors(self._endpoint, repo=repo):
             refs = self._api.list_repo_refs(str(repo), repo_type=REPO_TYPE)
             return Refs(
                 branches={
@@ -96,7 +103,10 @@ class RemoteHub:
 
     def fetch_commit(self, repo: RepoId, revision: str) -> str:
         """Return the commit that a branch, tag, full ref or commit id names."""
-        with translated_errors(self._endpoint, repo=repo, revision=revision):
+        with (
+            time_limit(self._timeout_s),
+            translated_errors(self._endpoint, repo=repo, revision=revision),
+        ):
             info = self._api.repo_info(str(repo), repo_type=REPO_TYPE, revision=revision)
             return ensure_commit(info.sha)
 
@@ -118,7 +128,8 @@ class RemoteHub:
     def _fetch_tree(
         self, repo: RepoId, commit: str, folder: str, *, is_recursive: bool
     ) -> list[RepoFile | RepoFolder]:
-        with translated_errors(self._endpoint, repo=repo, revision=commit):
+        limit = time_limit(self._timeout_s)
+        with limit, translated_errors(self._endpoint, repo=repo, revision=commit):
             found = self._api.list_repo_tree(
                 str(repo),
                 path_in_repo=folder,
