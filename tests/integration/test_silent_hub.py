@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import socket
 import time
+import traceback
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,16 @@ def test_hub_that_hangs_is_given_up(silent: str, ask: Callable[[RemoteHub], obje
     with pytest.raises(HubUnreachable, match=r"the Hub does not answer \(timed out\)"):
         ask(RemoteHub(silent, timeout_s=0.2))
     assert time.monotonic() - start < 10
+
+
+def test_error_shows_one_traceback_and_the_log_the_others(
+    silent: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG", "kernelmill")
+    with pytest.raises(HubUnreachable) as caught:
+        RemoteHub(silent, timeout_s=0.2).fetch_trust("acme")
+    assert "".join(traceback.format_exception(caught.value)).count("Traceback") == 1
+    assert "timed out" in caplog.text
 
 
 def test_upload_to_a_hub_that_hangs_is_given_up(

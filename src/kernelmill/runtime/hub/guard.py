@@ -7,8 +7,10 @@ have it write outside the cache. A hook on its client stops such a reply before 
 from __future__ import annotations
 
 import re
+import time
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from huggingface_hub import get_session
@@ -36,7 +38,17 @@ if TYPE_CHECKING:
 
 ANSWER_TIMEOUT_S: Final = 10.0
 """How long a Hub may leave a question without a sign of life; huggingface_hub waits for ever."""
-_timeout_s: ContextVar[float | None] = ContextVar("kernelmill_timeout_s", default=None)
+
+
+@dataclass(slots=True)
+class _Patience:
+    """How long a Hub may be silent, and since when it is."""
+
+    limit_s: float
+    silent_since_s: float
+
+
+_patience: ContextVar[_Patience | None] = ContextVar("kernelmill_patience", default=None)
 
 COMMIT_HEADER: Final = "X-Repo-Commit"
 ETAG_HEADERS: Final = ("ETag", "X-Linked-ETag")
@@ -61,24 +73,35 @@ def guard_client() -> None:
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Give up on each request of the block after so long without a sign of life.
+    """Give up in the block after so long without a sign of life.
+
+    huggingface_hub tries some requests six times; after the limit, there is no next try.
 
     It holds for this thread alone: the client also serves the program's own requests.
     """
     guard_client()
-    token = _timeout_s.set(seconds)
+    token = _patience.set(_Patience(limit_s=seconds, silent_since_s=time.monotonic()))
     try:
         yield
     finally:
-        _timeout_s.reset(token)
+        _patience.reset(token)
 
 
 def limit_time(request: Request) -> None:
-    """Give a request that has no time limit that of the block around it."""
-    limit = _timeout_s.get()
+    """Give a request that has no time limit that of the block around it.
+
+    Raises:
+        TimeoutError: the Hub has been silent for so long already.
+    """
+    patience = _patience.get()
+    if patience is None:
+        return
+    if time.monotonic() - patience.silent_since_s > patience.limit_s:
+        raise TimeoutError("timed out")
     given = request.extensions.get("timeout") or {}
-    if limit is not None and all(value is None for value in given.values()):
-        request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), limit)
+    if all(value is None for value in given.values()):
+        steps = ("connect", "read", "write", "pool")
+        request.extensions["timeout"] = dict.fromkeys(steps, patience.limit_s)
 
 
 def check_reply(reply: Response) -> None:
@@ -87,6 +110,8 @@ def check_reply(reply: Response) -> None:
     Raises:
         HubError: it could not.
     """
+    if patience := _patience.get():
+        patience.silent_since_s = time.monotonic()
     commit = reply.headers.get(COMMIT_HEADER)
     if commit is None:
         return  # not a Hub's word on a file, and huggingface_hub keeps nothing without it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
@@ -29,7 +30,7 @@ from kernelmill.runtime.errors import (
 from kernelmill.runtime.hub import Refs, RemoteFile
 from kernelmill.runtime.hub.guard import ANSWER_TIMEOUT_S, ensure_commit, guard_client, time_limit
 from kernelmill.runtime.settings import API_VERSION
-from kernelmill.spec.errors import HubError
+from kernelmill.spec.errors import HubError, KernelError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -46,6 +47,14 @@ MAX_ENTRIES: Final = 100_000
 # httpx2.HTTPError, the root of what a failing connection raises, without naming a dependency that
 # is huggingface_hub's own choice.
 _TransportError: type[BaseException] = HfHubHTTPError.__bases__[0]
+_TRANSLATED: Final = (
+    HfHubHTTPError,
+    _TransportError,
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+)
+
+log = logging.getLogger(__name__)
 
 
 class RemoteHub:
@@ -79,13 +88,13 @@ class RemoteHub:
 
     def fetch_trust(self, organisation: str) -> bool | None:
         """Tell whether the Hub vouches for ``organisation``; None when there is no such one."""
-        try:
-            with time_limit(self._timeout_s), translated_errors(self._endpoint):
+        with time_limit(self._timeout_s), translated_errors(self._endpoint):
+            try:
                 overview = self._api.get_organization_overview(organisation)
-        except HubError as error:
-            if _status(error.__cause__) in {401, 404}:
-                return None
-            raise
+            except HfHubHTTPError as error:
+                if _status(error) in {401, 404}:
+                    return None
+                raise
         # Another organisation's answer, as after a redirect, says nothing about this one.
         is_meant = str(overview.name).lower() == organisation.lower()
         return is_meant and getattr(overview, "trustedKernelPublisher", False) is True
@@ -172,42 +181,16 @@ class RemoteHub:
 def translated_errors(
     endpoint: str, *, repo: RepoId | None = None, revision: str = ""
 ) -> Iterator[None]:
-    """Turn huggingface_hub's exceptions into ours: problem, place, one thing to do."""
+    """Turn huggingface_hub's exceptions into ours: problem, place, one thing to do.
+
+    What huggingface_hub said is in the log at level DEBUG: three tracebacks would hide ours.
+    """
     where = f"{endpoint}/{REPO_TYPE}s/{repo}" if repo else endpoint
     try:
         yield
-    except GatedRepoError as error:
-        raise AccessDenied(
-            f"access to '{repo}' has to be requested from its owner",
-            where=where,
-            hint="open the page and ask, then set HF_TOKEN",
-        ) from error
-    except RepositoryNotFoundError as error:
-        raise RepositoryNotFound(
-            f"there is no kernel repository '{repo}', or you may not see it",
-            where=where,
-            hint="check the name; for a private repository set HF_TOKEN",
-        ) from error
-    except RevisionNotFoundError as error:
-        raise RevisionNotFound(
-            f"'{repo}' has no revision '{revision}'",
-            where=where,
-            hint=f"`kernels versions {repo}` lists what there is",
-        ) from error
-    except HfHubHTTPError as error:
-        raise _refusal(error, where) from error
-    except (_TransportError, LocalEntryNotFoundError, OfflineModeIsEnabled, OSError) as error:
-        if isinstance(error, OSError) and error.filename is not None:
-            raise CacheUnusable(
-                f"cannot write the cache: {error.strerror}",
-                where=str(error.filename),
-                hint="set KERNELS_CACHE to a folder that can be written",
-            ) from error
-        raise HubUnreachable(
-            f"the Hub does not answer ({_root_cause(error)})",
-            where=endpoint,
-            hint="check the network and HF_ENDPOINT, or set HF_HUB_OFFLINE=1 to use the cache",
-        ) from error
+    except (*_TRANSLATED, OSError) as error:
+        log.debug("%s", where, exc_info=error)
+        raise _translate(error, where, endpoint=endpoint, repo=repo, revision=revision) from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         # huggingface_hub takes a reply's shape for granted: this is how it meets another one.
         raise HubError(
@@ -215,6 +198,43 @@ def translated_errors(
             where=where,
             hint="check that HF_ENDPOINT is a Hub, and no page of a proxy answers for it",
         ) from error
+
+
+def _translate(
+    error: BaseException, where: str, *, endpoint: str, repo: RepoId | None, revision: str
+) -> KernelError:
+    match error:
+        case GatedRepoError():
+            return AccessDenied(
+                f"access to '{repo}' has to be requested from its owner",
+                where=where,
+                hint="open the page and ask, then set HF_TOKEN",
+            )
+        case RepositoryNotFoundError():
+            return RepositoryNotFound(
+                f"there is no kernel repository '{repo}', or you may not see it",
+                where=where,
+                hint="check the name; for a private repository set HF_TOKEN",
+            )
+        case RevisionNotFoundError():
+            return RevisionNotFound(
+                f"'{repo}' has no revision '{revision}'",
+                where=where,
+                hint=f"`kernels versions {repo}` lists what there is",
+            )
+        case HfHubHTTPError():
+            return _refusal(error, where)
+        case OSError(filename=str() | bytes() as path):
+            return CacheUnusable(
+                f"cannot write the cache: {error.strerror}",
+                where=str(path),
+                hint="set KERNELS_CACHE to a folder that can be written",
+            )
+    return HubUnreachable(
+        f"the Hub does not answer ({_root_cause(error)})",
+        where=endpoint,
+        hint="check the network and HF_ENDPOINT, or set HF_HUB_OFFLINE=1 to use the cache",
+    )
 
 
 def _text(value: object) -> str:
@@ -242,8 +262,8 @@ def _refusal(error: HfHubHTTPError, where: str) -> HubError:
     )
 
 
-def _status(error: BaseException | None) -> int:
-    return error.response.status_code if isinstance(error, HfHubHTTPError) else 0
+def _status(error: HfHubHTTPError) -> int:
+    return error.response.status_code
 
 
 def _root_cause(error: BaseException) -> str:
