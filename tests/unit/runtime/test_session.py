@@ -351,6 +351,16 @@ def test_offline_refuses_a_build_that_is_not_whole(toy: MemoryHub, offline: Sess
         offline.load(selection)
 
 
+def test_offline_says_so_when_a_build_has_not_arrived_completely(
+    toy: MemoryHub, offline: Session
+) -> None:
+    kernels.has_kernel(TOY, version=1)
+    selection = offline.select(TOY, version=1)
+    (offline.folder_of(selection, "torch-cpu") / "metadata.json").unlink()
+    with pytest.raises(NotCached, match="build/torch-cpu of 'acme/toy' was not downloaded compl"):
+        offline.load(selection)
+
+
 @pytest.mark.parametrize(
     "wanted",
     [

@@ -75,6 +75,8 @@ def _check_endpoint(endpoint: str) -> list[str]:
 
 def _check_cache(folder: Path) -> list[str]:
     existing = next(each for each in (folder, *folder.parents) if each.exists())
-    if os.access(existing, os.W_OK):
+    if not existing.is_dir():
+        return [f"the cache {folder} cannot be made: {existing} is not a folder"]
+    if os.access(existing, os.W_OK | os.X_OK):
         return []
     return [f"the cache {folder} cannot be written to: only what it holds can be loaded"]
