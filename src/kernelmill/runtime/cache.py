@@ -95,7 +95,7 @@ class Cache:
         """Return the files of a fetched variant; None when it never arrived completely."""
         try:
             text = self._list_path(repo, commit, variant).read_text()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         try:
             listing = json.loads(text)
