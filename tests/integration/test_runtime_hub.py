@@ -279,6 +279,25 @@ def test_upload_is_refused_without_rights(
     assert "Traceback" not in error
 
 
+def test_upload_leaves_the_advice_to_a_hub_that_gives_its_own(
+    upload: Upload, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert upload("nowhere/toy") == 4
+    error = capsys.readouterr().err
+    assert "kernel-hub org create" in error
+    assert "HF_TOKEN" not in error
+
+
+def test_upload_gives_no_advice_about_the_cache_when_offline(
+    upload: Upload, client: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    assert upload("acme/offline") == 4
+    error = capsys.readouterr().err
+    assert "hint: unset HF_HUB_OFFLINE, and check HF_ENDPOINT" in error
+    assert "cache" not in error
+
+
 def test_upload_names_a_card_that_the_hub_rejects(
     client: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

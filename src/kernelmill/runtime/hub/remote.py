@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from kernelmill.spec.names import RepoId
 
 REPO_TYPE: Final = "kernel"
+UNREACHABLE_HINT: Final = (
+    "check the network and HF_ENDPOINT, or set HF_HUB_OFFLINE=1 to use the cache"
+)
 DOWNLOAD_THREADS: Final = 8
 """huggingface_hub's own number for a snapshot."""
 MAX_ENTRIES: Final = 100_000
@@ -179,7 +182,11 @@ class RemoteHub:
 
 @contextmanager
 def translated_errors(
-    endpoint: str, *, repo: RepoId | None = None, revision: str = ""
+    endpoint: str,
+    *,
+    repo: RepoId | None = None,
+    revision: str = "",
+    unreachable_hint: str = UNREACHABLE_HINT,
 ) -> Iterator[None]:
     """Turn huggingface_hub's exceptions into ours: problem, place, one thing to do.
 
@@ -190,7 +197,11 @@ def translated_errors(
         yield
     except (*_TRANSLATED, OSError) as error:
         log.debug("%s", where, exc_info=error)
-        raise _translate(error, where, endpoint=endpoint, repo=repo, revision=revision) from None
+        if known := _translate(error, where, repo=repo, revision=revision):
+            raise known from None
+        raise HubUnreachable(
+            f"the Hub does not answer ({_root_cause(error)})", where=endpoint, hint=unreachable_hint
+        ) from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         # huggingface_hub takes a reply's shape for granted: this is how it meets another one.
         raise HubError(
@@ -201,8 +212,9 @@ def translated_errors(
 
 
 def _translate(
-    error: BaseException, where: str, *, endpoint: str, repo: RepoId | None, revision: str
-) -> KernelError:
+    error: BaseException, where: str, *, repo: RepoId | None, revision: str
+) -> KernelError | None:
+    """Return what an exception means; None when it means that no answer came."""
     match error:
         case GatedRepoError():
             return AccessDenied(
@@ -230,11 +242,8 @@ def _translate(
                 where=str(path),
                 hint="set KERNELS_CACHE to a folder that can be written",
             )
-    return HubUnreachable(
-        f"the Hub does not answer ({_root_cause(error)})",
-        where=endpoint,
-        hint="check the network and HF_ENDPOINT, or set HF_HUB_OFFLINE=1 to use the cache",
-    )
+        case _:
+            return None
 
 
 def _text(value: object) -> str:
@@ -246,10 +255,12 @@ def _text(value: object) -> str:
 def _refusal(error: HfHubHTTPError, where: str) -> HubError:
     status, said = _status(error), (error.server_message or "").strip() or "no reason given"
     if status in {401, 403}:
+        # A Hub that names a command gives advice of its own, and knows better.
+        has_advice = "kernel-hub " in said
         return AccessDenied(
             f"the Hub refuses: {said} (HTTP {status})",
             where=where,
-            hint="set HF_TOKEN to a token with the right to do this",
+            hint="" if has_advice else "set HF_TOKEN to a token with the right to do this",
         )
     if isinstance(error, BadRequestError):
         return HubError(
