@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelmill.runtime.fetch import is_complete
+from kernelmill.runtime.revisions import versions_of
 from kernelmill.runtime.trust import check_publisher
+from kernelmill.spec.errors import HubError
 from kernelmill.spec.names import RepoId
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ class Explanation:
     host: Host
     folder: Path | None
     """Where the chosen build is, or would be, in the cache."""
+    versions: tuple[int, ...]
+    """The versions there are; looked up only where the revision holds no builds."""
     is_cached: bool
     """Whether all of the chosen build has been fetched."""
 
@@ -88,9 +92,17 @@ def explain(
         resolution=selection.resolution,
         host=session.host,
         folder=session.folder_of(selection, str(chosen)) if chosen else None,
+        versions=() if selection.resolution.trace else _versions(session, repo),
         is_cached=chosen is not None
         and is_complete(session.cache, repo, selection.choice.commit, str(chosen)),
     )
+
+
+def _versions(session: Session, repo: RepoId) -> tuple[int, ...]:
+    try:
+        return tuple(sorted(versions_of(session.hub.fetch_refs(repo))))
+    except HubError:  # what was asked for is known: this would only have been advice
+        return ()
 
 
 def host_json(host: Host) -> dict[str, object]:

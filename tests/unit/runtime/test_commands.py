@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 from typing import TYPE_CHECKING
 
@@ -7,6 +8,7 @@ import pytest
 from tests.unit.runtime.kernel_files import MemoryHub, kernel_files
 
 from kernelmill.runtime.cli import main
+from kernelmill.runtime.cli.output import print_facts, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,3 +74,51 @@ def test_explain_works_when_the_cache_is_a_file(
 ) -> None:
     process_session.publish("acme/toy", "v1", {"torch-cpu": kernel_files()})
     assert command("explain", "acme/toy")[0] == 0
+
+
+def test_explain_names_the_versions_when_the_revision_has_no_builds(
+    process_session: MemoryHub, command: Callable[..., Printed]
+) -> None:
+    process_session.publish("acme/toy", "v1", {"torch-cpu": kernel_files()})
+    process_session.publish("acme/toy", "main", {})
+    status, text = command("explain", "acme/toy", "--revision", "main")
+    assert status == 1
+    assert "would load  nothing here: main has no builds; versions: v1\n" in text
+    assert "advice" not in text
+    assert "reason" not in text, "no empty table"
+
+
+def test_versions_mark_the_build_that_is_chosen_and_say_why_not_the_others(
+    process_session: MemoryHub, command: Callable[..., Printed]
+) -> None:
+    build = kernel_files()
+    process_session.publish("acme/toy", "v1", {"torch-cpu": build, "torch-tpu": build})
+    _, text = command("versions", "acme/toy")
+    assert text.splitlines()[1].split() == ["1", "torch-cpu", "chosen"]
+    _, text = command("versions", "acme/toy", "--json")
+    (version,) = json.loads(text)["versions"]
+    assert version["variants"] == ["torch-cpu", "torch-tpu"]
+    assert list(version["reasons"]) == ["torch-tpu"]
+    assert "backend (tpu) does not match" in version["reasons"]["torch-tpu"]
+
+
+def test_table_folds_what_is_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("COLUMNS", "30")
+    name = "torch213-cxx11-cpu-x86_64-linux"
+    terminal = Terminal()
+    print_table(("build", "fits"), [(name, "chosen")], terminal)
+    cells = [line.split()[0] for line in terminal.getvalue().splitlines()[1:]]
+    assert "".join(cells) == name
+
+
+def test_facts_are_printed_with_names_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    print_facts({"is_offline": False, "kernels_minver": None, "local_kernels": {"a/b": "/c"}})
+    assert capsys.readouterr().out.splitlines() == [
+        "offline        no",
+        "needs kernels  -",
+        "LOCAL_KERNELS  a/b=/c",
+    ]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kernelmill import __version__
+from kernelmill.console import printable
 from kernelmill.runtime.cli import arguments
 from kernelmill.runtime.cli.output import print_facts, print_json
 
@@ -43,7 +44,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"version": 1, **facts, "findings": findings})
     else:
-        print_facts({**facts, "findings": "; ".join(findings) or "none"})
+        print_facts({**facts, "findings": len(findings) or "none"})
+        for finding in findings:
+            print(printable(f"- {finding}"))
     return 1 if findings else 0
 
 

@@ -45,11 +45,13 @@ def print_explanation(explanation: Explanation) -> None:
             "repository": f"{explanation.repo} on {explanation.endpoint}",
             "trust": explanation.distrust or "trusted",
             "revision": f"{choice.name} ({choice.commit})",
-            "advice": choice.advice,
+            **({"advice": choice.advice} if choice.advice else {}),
             "would load": explanation.would_load or f"nothing {_why_nothing(explanation)}",
             "cached": explanation.folder if explanation.is_cached else "no",
         }
     )
+    if not (resolution.trace or resolution.skipped):
+        return
     print()
     rows = [
         (
@@ -64,6 +66,9 @@ def print_explanation(explanation: Explanation) -> None:
 
 
 def _why_nothing(explanation: Explanation) -> str:
+    if not explanation.resolution.trace:
+        versions = ", ".join(f"v{number}" for number in explanation.versions) or "none"
+        return f"here: {explanation.choice.name} has no builds; versions: {versions}"
     if explanation.resolution.chosen is None:
         return "here: no build fits this machine"
     return "without trust_remote_code"
