@@ -435,7 +435,7 @@ def test_hub_offline_variable_switches_the_network_off(
     monkeypatch.setattr(session, "probe_host", lambda: host)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("KERNELS_CACHE", str(tmp_path))
-    with pytest.raises(VersionNotFound, match="Hugging Face Hub is in offline mode"):
+    with pytest.raises(VersionNotFound, match="cache and the Hub is in offline mode"):
         kernels.get_kernel(TOY, version=1)
 
 
