@@ -103,7 +103,9 @@ def test_uploaded_kernel_loads_by_name(
     assert kernels.get_kernel("acme/first", revision="v1") is kernel
 
 
-def test_second_upload_replaces_the_build_and_keeps_the_card(upload: Upload) -> None:
+def test_second_upload_replaces_the_build_and_keeps_the_card(
+    upload: Upload, capsys: pytest.CaptureFixture[str]
+) -> None:
     upload("acme/twice", sources={"old.py": ""})
     upload("acme/twice", value=2)
     kernel = kernels.get_kernel("acme/twice", version=1)
@@ -114,8 +116,14 @@ def test_second_upload_replaces_the_build_and_keeps_the_card(upload: Upload) -> 
         "build/torch-cpu/__init__.py",
         "build/torch-cpu/metadata.json",
     ]
+    capsys.readouterr()
     upload("acme/twice", value=2)
     assert publisher.fetch_branches() == branches, "the same files make no commit"
+    assert "no changes: the Hub holds these very files already" in capsys.readouterr().err
+    upload("acme/twice", "--json", value=2)
+    assert json.loads(capsys.readouterr().out)["status"] == "no_changes"
+    upload("acme/twice", "--json", value=3)
+    assert json.loads(capsys.readouterr().out)["status"] == "uploaded"
 
 
 def test_upload_fails_when_somebody_else_uploaded_meanwhile(upload: Upload) -> None:
