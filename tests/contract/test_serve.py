@@ -16,7 +16,7 @@ import pytest
 from demo.hub import COMMAND, serving, start
 from huggingface_hub import HfApi
 
-from kernelmill.hub.cli import main
+from kernelmill.hub.cli import common, main
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,6 +61,7 @@ def test_serve_stops_cleanly_when_told(tmp_path: Path, number: signal.Signals) -
     hub = start(tmp_path)
     hub.process.send_signal(number)
     assert hub.process.wait(timeout=15) == 0
+    assert not (tmp_path / "hub.ready").exists()
     log = (tmp_path / "hub.log").read_text()
     assert log.endswith("kernel-hub: stopped\n")
     assert "Traceback" not in log
@@ -94,6 +95,62 @@ def test_serve_fails_when_the_port_is_taken(tmp_path: Path, fail: Callable[..., 
         done = fail("serve", "--data", str(tmp_path / "d"), "--port", str(port))
     assert done.status == 3
     assert f"127.0.0.1:{port}: cannot listen: Address already in use" in done.text
+    assert "stop the program that uses the port" in done.text
+    assert not (tmp_path / "d").exists(), "no token is spent"
+
+
+def test_serve_says_so_when_the_address_is_not_of_this_machine(
+    tmp_path: Path, fail: Callable[..., Failure]
+) -> None:
+    done = fail("serve", "--data", str(tmp_path / "d"), "--host", "192.0.2.1", "--port", "0")
+    assert done.status == 3
+    assert "192.0.2.1:0: cannot listen: Cannot assign requested address" in done.text
+    assert "hint: choose an address of this machine" in done.text
+    assert not (tmp_path / "d").exists()
+
+
+def test_serve_refuses_a_folder_that_holds_other_things(
+    tmp_path: Path, fail: Callable[..., Failure]
+) -> None:
+    (tmp_path / "letters").mkdir()
+    done = fail("serve", "--data", str(tmp_path), "--port", "0")
+    assert done.status == 3
+    assert "the folder holds other things, and no Hub" in done.text
+    assert [each.name for each in tmp_path.iterdir()] == ["letters"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(("serve",), id="serve"),
+        pytest.param(("org", "create", "acme"), id="org"),
+        pytest.param(("user", "create", "ada"), id="user"),
+        pytest.param(("token", "create", "--user", "ada", "--role", "read"), id="token"),
+    ],
+)
+def test_command_names_the_packages_that_are_not_installed(
+    tmp_path: Path,
+    fail: Callable[..., Failure],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+) -> None:
+    monkeypatch.setattr(common, "PACKAGES", ("sqlalchemy", "no_such_package"))
+    done = fail(*arguments, "--data", str(tmp_path / "d"))
+    assert done.status == 3
+    assert done.text == (
+        "kernel-hub: not installed: no_such_package\n"
+        '  hint: in a clone of kernelmill: pip install ".[hub]"\n'
+    )
+
+
+def test_ready_file_of_a_killed_hub_is_removed_at_the_next_start(
+    tmp_path: Path, fail: Callable[..., Failure]
+) -> None:
+    (tmp_path / "ready").write_text("stale")
+    (tmp_path / "d").write_text("not a folder, so this start ends early")
+    options = ("--port", "0", "--ready-file", str(tmp_path / "ready"))
+    assert fail("serve", "--data", str(tmp_path / "d"), *options).status == 3
+    assert not (tmp_path / "ready").exists()
 
 
 def test_serve_fails_when_another_hub_has_the_port(

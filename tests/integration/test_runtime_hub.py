@@ -103,7 +103,9 @@ def test_uploaded_kernel_loads_by_name(
     assert kernels.get_kernel("acme/first", revision="v1") is kernel
 
 
-def test_second_upload_replaces_the_build_and_keeps_the_card(upload: Upload) -> None:
+def test_second_upload_replaces_the_build_and_keeps_the_card(
+    upload: Upload, capsys: pytest.CaptureFixture[str]
+) -> None:
     upload("acme/twice", sources={"old.py": ""})
     upload("acme/twice", value=2)
     kernel = kernels.get_kernel("acme/twice", version=1)
@@ -114,8 +116,14 @@ def test_second_upload_replaces_the_build_and_keeps_the_card(upload: Upload) -> 
         "build/torch-cpu/__init__.py",
         "build/torch-cpu/metadata.json",
     ]
+    capsys.readouterr()
     upload("acme/twice", value=2)
     assert publisher.fetch_branches() == branches, "the same files make no commit"
+    assert "no changes: the Hub holds these very files already" in capsys.readouterr().err
+    upload("acme/twice", "--json", value=2)
+    assert json.loads(capsys.readouterr().out)["status"] == "no_changes"
+    upload("acme/twice", "--json", value=3)
+    assert json.loads(capsys.readouterr().out)["status"] == "uploaded"
 
 
 def test_upload_fails_when_somebody_else_uploaded_meanwhile(upload: Upload) -> None:
@@ -277,6 +285,25 @@ def test_upload_is_refused_without_rights(
     error = capsys.readouterr().err
     assert "set HF_TOKEN to a token with the right to do this" in error
     assert "Traceback" not in error
+
+
+def test_upload_leaves_the_advice_to_a_hub_that_gives_its_own(
+    upload: Upload, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert upload("nowhere/toy") == 4
+    error = capsys.readouterr().err
+    assert "kernel-hub org create" in error
+    assert "HF_TOKEN" not in error
+
+
+def test_upload_gives_no_advice_about_the_cache_when_offline(
+    upload: Upload, client: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    assert upload("acme/offline") == 4
+    error = capsys.readouterr().err
+    assert "hint: unset HF_HUB_OFFLINE, and check HF_ENDPOINT" in error
+    assert "cache" not in error
 
 
 def test_upload_names_a_card_that_the_hub_rejects(

@@ -218,6 +218,20 @@ def test_device_is_refused_when_it_differs(gemm: ModuleType, right: Operands) ->
     assert message == f"b_scale is on meta, want {right.a.device} like a"
 
 
+@pytest.mark.parametrize("name", ["a", "b", "a_scale", "b_scale"])
+def test_gradient_is_refused_rather_than_lost(gemm: ModuleType, right: Operands, name: str) -> None:
+    wanting = getattr(right, name).clone().requires_grad_()
+    operands = replace(right, **{name: wanting})
+    assert message_of(RuntimeError, lambda: gemm.gemm(*operands.as_tuple())) == (
+        f"{name} requires a gradient, and gemm has no backward: "
+        f"pass {name}.detach(), or call it under torch.no_grad()"
+    )
+    with torch.no_grad():
+        assert gemm.gemm(*operands.as_tuple()).shape == (M, N)
+    with torch.inference_mode():
+        assert gemm.gemm(*operands.as_tuple()).shape == (M, N)
+
+
 def test_list_is_refused(gemm: ModuleType, right: Operands) -> None:
     call = lambda: gemm.gemm(right.a, [[1.0]], right.a_scale, right.b_scale)  # noqa: E731 (one use)
     assert message_of(TypeError, call) == "b is list, want torch.Tensor"

@@ -102,3 +102,7 @@ class ListenError(HostError):
 
 class SettingError(InputError):
     """An option of ``kernel-hub`` cannot be used."""
+
+
+class PackageMissing(HostError):
+    """A Python package that the Hub needs is not installed."""

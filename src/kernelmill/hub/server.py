@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import signal
 import socket
@@ -29,13 +30,12 @@ CONNECTIONS: Final = 400
 
 
 def serve(hub: Hub, *, host: str, port: int, announce: Callable[[str], None]) -> None:
-    """Serve ``hub``; call ``announce`` with the address once it answers.
+    """Serve ``hub`` at a reserved port; call ``announce`` with the address once it answers.
 
     Raises:
-        ListenError: the address is taken or cannot be used.
+        ListenError: the server does not start.
     """
-    with reserve_port(host, port) as reserved:
-        asyncio.run(_serve(hub, host, reserved.getsockname()[1], announce))
+    asyncio.run(_serve(hub, host, port, announce))
 
 
 def reserve_port(host: str, port: int) -> socket.socket:
@@ -43,6 +43,9 @@ def reserve_port(host: str, port: int) -> socket.socket:
 
     The server opens its own socket with SO_REUSEPORT, so alone it would not notice that another
     program uses the port, nor could it say which free port it got.
+
+    Raises:
+        ListenError: the address is taken or cannot be used.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -54,11 +57,17 @@ def reserve_port(host: str, port: int) -> socket.socket:
         reserved.bind((host, port))
     except OSError as error:
         raise ListenError(
-            f"cannot listen: {error.strerror or error}",
-            where=f"{host}:{port}",
-            hint="stop the program that uses the port, or choose --port 0 for a free one",
+            f"cannot listen: {error.strerror or error}", where=f"{host}:{port}", hint=_advise(error)
         ) from error
     return reserved
+
+
+def _advise(error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return "stop the program that uses the port, or choose --port 0 for a free one"
+    if error.errno == errno.EACCES:
+        return "choose a port from 1024 on"
+    return "choose an address of this machine: --host 127.0.0.1"
 
 
 async def _serve(hub: Hub, host: str, port: int, announce: Callable[[str], None]) -> None:

@@ -83,19 +83,19 @@ class Cache:
         """Note that the Hub vouches for the publisher, for the day it does not answer."""
         path = self._trust_path(repo)
         if not path.is_file():
-            with suppress(PermissionError):  # as for references
+            with suppress(OSError):  # as for references
                 write_whole(path, "", scratch=self.repo_folder(repo))
 
     def forget_trust(self, repo: RepoId) -> None:
         """Note that the Hub vouches no longer for the publisher."""
-        with suppress(PermissionError):
+        with suppress(OSError):
             self._trust_path(repo).unlink(missing_ok=True)
 
     def read_files(self, repo: RepoId, commit: str, variant: str) -> tuple[RemoteFile, ...] | None:
         """Return the files of a fetched variant; None when it never arrived completely."""
         try:
             text = self._list_path(repo, commit, variant).read_text()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         try:
             listing = json.loads(text)

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelmill.runtime.fetch import is_complete
+from kernelmill.runtime.revisions import versions_of
 from kernelmill.runtime.trust import check_publisher
+from kernelmill.spec.errors import HubError
 from kernelmill.spec.names import RepoId
 
 if TYPE_CHECKING:
@@ -31,8 +33,16 @@ class Explanation:
     host: Host
     folder: Path | None
     """Where the chosen build is, or would be, in the cache."""
+    versions: tuple[int, ...]
+    """The versions there are; looked up only where the revision holds no builds."""
     is_cached: bool
     """Whether all of the chosen build has been fetched."""
+
+    @property
+    def would_load(self) -> str:
+        """The build that the call would load; empty when it would be refused, or none fits."""
+        chosen = self.resolution.chosen
+        return str(chosen) if chosen and not self.distrust else ""
 
     def as_json(self) -> dict[str, object]:
         """Return the explanation as the command's ``--json`` gives it."""
@@ -60,6 +70,7 @@ class Explanation:
             ],
             "skipped": list(self.resolution.skipped),
             "chosen": str(chosen) if chosen else None,
+            "would_load": self.would_load or None,
             "folder": str(self.folder) if self.folder else None,
             "is_cached": self.is_cached,
         }
@@ -81,9 +92,17 @@ def explain(
         resolution=selection.resolution,
         host=session.host,
         folder=session.folder_of(selection, str(chosen)) if chosen else None,
+        versions=() if selection.resolution.trace else _versions(session, repo),
         is_cached=chosen is not None
         and is_complete(session.cache, repo, selection.choice.commit, str(chosen)),
     )
+
+
+def _versions(session: Session, repo: RepoId) -> tuple[int, ...]:
+    try:
+        return tuple(sorted(versions_of(session.hub.fetch_refs(repo))))
+    except HubError:  # what was asked for is known: this would only have been advice
+        return ()
 
 
 def host_json(host: Host) -> dict[str, object]:

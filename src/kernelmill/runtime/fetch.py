@@ -6,6 +6,7 @@ import logging
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from kernelmill.runtime.errors import NotCached
 from kernelmill.runtime.load import MAX_METADATA_BYTES, read_metadata
 from kernelmill.runtime.selection import BUILD_FOLDER
 from kernelmill.spec.errors import HubError, MetadataError
@@ -26,12 +27,19 @@ def fetch_metadata(hub: Hub, cache: Cache, repo: RepoId, *, commit: str, variant
 
     Raises:
         MetadataError: it says nothing, or something that cannot be read.
+        NotCached: it did not arrive, and the network must not be used.
     """
     folder = f"{BUILD_FOLDER}/{variant}"
     path = cache.snapshot(repo, commit) / folder / "metadata.json"
     if not path.is_file():
         listed = {file.path: file for file in hub.fetch_files(repo, commit, folder)}
         if f"{folder}/metadata.json" not in listed:
+            if hub.is_offline:
+                raise NotCached(
+                    f"{folder} of '{repo}' was not downloaded completely",
+                    where=str(path.parent),
+                    hint="load it once with the network on (HF_HUB_OFFLINE unset)",
+                )
             raise MetadataError(
                 f"{folder} holds no metadata.json",
                 where=f"{repo} (revision: {commit})",

@@ -80,6 +80,8 @@ class Published:
     """Branch -> its commit now."""
     deleted: tuple[str, ...]
     """Stale files that went away."""
+    is_changed: bool
+    """Whether the Hub held anything else before."""
 
 
 def publish(
@@ -115,12 +117,14 @@ def publish(
         parent = branches[DEFAULT_BRANCH]
         deleted = upload.stale_paths(parent, OWNED_FOLDERS)
         commit = upload.commit_new_branch(parent, uploads[plan.version_branch], deleted)
+    commits[plan.version_branch] = commit
     return Published(
         repo_id=str(plan.repo_id),
         branch=plan.version_branch,
         url=branch_url(publisher.endpoint, plan.repo_id, plan.repo_type, plan.version_branch),
-        commits={**commits, plan.version_branch: commit},
+        commits=commits,
         deleted=deleted,
+        is_changed=any(branches.get(name) != each for name, each in commits.items()),
     )
 
 

@@ -36,7 +36,7 @@ def ensure_supported(metadata: Metadata, *, variant: str) -> None:
         raise UnsupportedKernel(
             f"Kernel '{metadata.name}' variant '{variant}' requires kernels>={needs}, but version "
             f"{API_VERSION} is installed",
-            hint="upgrade with: pip install --upgrade kernelmill",
+            hint="upgrade kernelmill: in a new clone of it, pip install .",
         )
     if metadata.kernel_depends:
         names = ", ".join(str(each.repo_id) for each in metadata.kernel_depends)

@@ -118,7 +118,7 @@ def _missing_version(
     if is_offline:
         return (
             f"Version {version} of '{repo}' is not available in the local cache and "
-            "Hugging Face Hub is in offline mode."
+            "the Hub is in offline mode."
         )
     available = ", ".join(map(str, sorted(versions))) or "none"
     return f"Version {version} not found, available versions: {available}"

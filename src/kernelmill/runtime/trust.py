@@ -51,7 +51,7 @@ def check_publisher(hub: Hub, cache: Cache, repo: RepoId) -> str:
     """
     if hub.is_offline:
         log.warning(
-            "Skipping publisher trust check for '%s' because Hugging Face Hub is in offline mode.",
+            "Skipping publisher trust check for '%s' because the Hub is in offline mode.",
             repo,
         )
         return ""

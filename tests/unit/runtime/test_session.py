@@ -351,6 +351,16 @@ def test_offline_refuses_a_build_that_is_not_whole(toy: MemoryHub, offline: Sess
         offline.load(selection)
 
 
+def test_offline_says_so_when_a_build_has_not_arrived_completely(
+    toy: MemoryHub, offline: Session
+) -> None:
+    kernels.has_kernel(TOY, version=1)
+    selection = offline.select(TOY, version=1)
+    (offline.folder_of(selection, "torch-cpu") / "metadata.json").unlink()
+    with pytest.raises(NotCached, match="build/torch-cpu of 'acme/toy' was not downloaded compl"):
+        offline.load(selection)
+
+
 @pytest.mark.parametrize(
     "wanted",
     [
@@ -425,7 +435,7 @@ def test_hub_offline_variable_switches_the_network_off(
     monkeypatch.setattr(session, "probe_host", lambda: host)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("KERNELS_CACHE", str(tmp_path))
-    with pytest.raises(VersionNotFound, match="Hugging Face Hub is in offline mode"):
+    with pytest.raises(VersionNotFound, match="cache and the Hub is in offline mode"):
         kernels.get_kernel(TOY, version=1)
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 # Relative, since each build is loaded under a name of its own.
 from ._ops import add_op_namespace_prefix, ops  # noqa: TID252 (see above)
-from ._problem import check_inputs, check_out  # noqa: TID252 (see above)
+from ._problem import check_inputs, check_no_gradient, check_out  # noqa: TID252 (see above)
 
 __all__ = ["gemm"]
 
@@ -36,12 +36,14 @@ def gemm(
         gives zeros. The same inputs give the same bits, whatever the number of threads.
 
     Raises:
+        RuntimeError: a gradient would be needed; there is no backward.
         ValueError: a shape, stride or device does not match; names the argument.
         TypeError: a type does not match; names the argument.
 
     Source: 1 x 128 and 128 x 128 scaling as in the DeepSeek-V3 report, section 3.3.
     """
     sizes = check_inputs(a, b, a_scale, b_scale)
+    check_no_gradient(a, b, a_scale, b_scale)
     if out is None:
         out = torch.empty((sizes.m, sizes.n), dtype=torch.bfloat16, device=a.device)
     else:

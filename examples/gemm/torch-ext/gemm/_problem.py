@@ -41,6 +41,23 @@ def check_inputs(a: Tensor, b: Tensor, a_scale: Tensor, b_scale: Tensor) -> Size
     return sizes
 
 
+def check_no_gradient(a: Tensor, b: Tensor, a_scale: Tensor, b_scale: Tensor) -> None:
+    """Raise where the product would silently lose a gradient that the caller expects.
+
+    Raises:
+        RuntimeError: gradients are recorded, and an operand wants one.
+    """
+    if not torch.is_grad_enabled():
+        return
+    operands = {"a": a, "b": b, "a_scale": a_scale, "b_scale": b_scale}
+    for name, operand in operands.items():
+        if operand.requires_grad:
+            raise RuntimeError(
+                f"{name} requires a gradient, and gemm has no backward: "
+                f"pass {name}.detach(), or call it under torch.no_grad()"
+            )
+
+
 def check_out(out: Tensor, a: Tensor, sizes: Sizes) -> None:
     """Raise unless ``out`` can take the product: [M, N], bfloat16, each row contiguous.
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from kernelmill.hub.errors import PackageMissing
 
 if TYPE_CHECKING:
     import argparse
+
+PACKAGES: Final = ("dulwich", "granian", "obstore", "sqlalchemy", "starlette", "yaml")
+"""What the extra ``hub`` installs, by the names that are imported."""
 
 
 def add_data_option(parser: argparse.ArgumentParser) -> None:
@@ -14,3 +20,17 @@ def add_data_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data", type=Path, required=True, metavar="DIR", help="the Hub's data folder"
     )
+
+
+def require_packages() -> None:
+    """Stop before the first import of what a plain installation lacks.
+
+    Raises:
+        PackageMissing: names every package that is not installed.
+    """
+    missing = [name for name in PACKAGES if find_spec(name) is None]
+    if missing:
+        raise PackageMissing(
+            f"not installed: {', '.join(missing)}",
+            hint='in a clone of kernelmill: pip install ".[hub]"',
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelmill.hub.cli.common import add_data_option
+from kernelmill.hub.cli.common import add_data_option, require_packages
 
 if TYPE_CHECKING:
     import argparse
@@ -28,6 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Create the organisation, or add the member."""
+    require_packages()
     from kernelmill.hub.service import accounts  # noqa: PLC0415 - loads SQLAlchemy
 
     if args.action == "create":

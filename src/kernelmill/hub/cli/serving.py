@@ -8,8 +8,8 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernelmill.hub.errors import SettingError
-from kernelmill.hub.server import serve
+from kernelmill.hub.errors import DataFolderError, SettingError
+from kernelmill.hub.server import reserve_port, serve
 from kernelmill.hub.service.accounts import ensure_admin_token, ensure_trusted
 from kernelmill.hub.service.files import write_private
 from kernelmill.hub.service.hub import open_hub
@@ -49,18 +49,22 @@ def run(data: Path, options: Options) -> None:
     logging.basicConfig(format="kernel-hub: %(message)s", level=logging.WARNING)
     level = logging.DEBUG if options.is_verbose else logging.INFO
     logging.getLogger("kernelmill.hub").setLevel(level)
-    hub = open_hub(Settings(data=data, max_upload_bytes=options.max_upload_mib * MIB))
-    try:
-        log.info("data in %s", data)
-        prepare_accounts(hub, options)
-        serve(
-            hub,
-            host=options.host,
-            port=options.port,
-            announce=lambda url: announce(options, url),
-        )
-    finally:
-        hub.close()
+    # The port comes first: whoever cannot have it finds no new folder and no token spent.
+    with reserve_port(options.host, options.port) as reserved:
+        remove_ready_file(options)
+        hub = open_hub(Settings(data=data, max_upload_bytes=options.max_upload_mib * MIB))
+        try:
+            log.info("data in %s", data)
+            prepare_accounts(hub, options)
+            serve(
+                hub,
+                host=options.host,
+                port=reserved.getsockname()[1],
+                announce=lambda url: announce(options, url),
+            )
+        finally:
+            hub.close()
+    remove_ready_file(options)
     log.info("stopped")
 
 
@@ -90,6 +94,22 @@ def prepare_accounts(hub: Hub, options: Options) -> None:
     for org in options.trusted:
         ensure_trusted(hub, org)
         log.info("%s is a trusted publisher", org)
+
+
+def remove_ready_file(options: Options) -> None:
+    """Remove what says that a Hub answers, as it does not yet or no longer.
+
+    Raises:
+        DataFolderError: it cannot be removed.
+    """
+    if options.ready_file is None:
+        return
+    try:
+        options.ready_file.unlink(missing_ok=True)
+    except OSError as error:
+        raise DataFolderError(
+            f"the file cannot be removed: {error.strerror}", where=str(options.ready_file)
+        ) from error
 
 
 def announce(options: Options, url: str) -> None:

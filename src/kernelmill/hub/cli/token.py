@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelmill.hub.cli.common import add_data_option
+from kernelmill.hub.cli.common import add_data_option, require_packages
 
 if TYPE_CHECKING:
     import argparse
@@ -24,6 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Create the token and print it: it cannot be shown again."""
+    require_packages()
     from kernelmill.hub.service import accounts  # noqa: PLC0415 - loads SQLAlchemy
 
     print(accounts.create_token(args.data, args.user, args.role, args.label))

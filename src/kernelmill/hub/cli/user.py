@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelmill.hub.cli.common import add_data_option
+from kernelmill.hub.cli.common import add_data_option, require_packages
 
 if TYPE_CHECKING:
     import argparse
@@ -23,6 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Create the user."""
+    require_packages()
     from kernelmill.hub.service import accounts  # noqa: PLC0415 - loads SQLAlchemy
 
     accounts.create(args.data, args.name, "user", is_admin=args.admin)

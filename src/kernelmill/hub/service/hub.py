@@ -55,6 +55,12 @@ def open_hub(settings: Settings) -> Hub:
     folder = settings.data
     scratch = folder / "tmp"
     try:
+        if is_foreign(folder):
+            raise DataFolderError(
+                "the folder holds other things, and no Hub",
+                where=str(folder),
+                hint="choose an empty folder, or one that is not there yet",
+            )
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         scratch.mkdir(mode=0o700, exist_ok=True)
         # A read-only folder should be known at the start, not at the first upload.
@@ -72,6 +78,13 @@ def open_hub(settings: Settings) -> Hub:
         database, blobs, scratch=scratch, inline_pack_bytes=settings.inline_pack_bytes
     )
     return Hub(settings=settings, database=database, blobs=blobs, objects=objects)
+
+
+def is_foreign(folder: Path) -> bool:
+    """Tell whether a folder holds something, yet no Hub, not even a half-made one."""
+    if not folder.is_dir() or (folder / DATABASE).exists():
+        return False
+    return not {each.name for each in folder.iterdir()} <= {"tmp", "objects", "lost+found"}
 
 
 @contextmanager

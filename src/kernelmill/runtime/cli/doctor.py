@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kernelmill import __version__
+from kernelmill.console import printable
 from kernelmill.runtime.cli import arguments
 from kernelmill.runtime.cli.output import print_facts, print_json
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HELP = "show what this machine offers to kernels, and what is wrong with it"
+
+ANSWER_TIMEOUT_S: Final = 5.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +44,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"version": 1, **facts, "findings": findings})
     else:
-        print_facts({**facts, "findings": "; ".join(findings) or "none"})
+        print_facts({**facts, "findings": len(findings) or "none"})
+        for finding in findings:
+            print(printable(f"- {finding}"))
     return 1 if findings else 0
 
 
@@ -65,7 +70,7 @@ def _check_endpoint(endpoint: str) -> list[str]:
 
     try:
         # Any answer will do, and every Hub answers this one.
-        RemoteHub(endpoint).fetch_trust("kernels-community")
+        RemoteHub(endpoint, timeout_s=ANSWER_TIMEOUT_S).fetch_trust("kernels-community")
     except HubError as error:
         return [f"{endpoint}: {error.problem}"]
     return []
@@ -73,6 +78,8 @@ def _check_endpoint(endpoint: str) -> list[str]:
 
 def _check_cache(folder: Path) -> list[str]:
     existing = next(each for each in (folder, *folder.parents) if each.exists())
-    if os.access(existing, os.W_OK):
+    if not existing.is_dir():
+        return [f"the cache {folder} cannot be made: {existing} is not a folder"]
+    if os.access(existing, os.W_OK | os.X_OK):
         return []
     return [f"the cache {folder} cannot be written to: only what it holds can be loaded"]

@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the explanation; 1 when no build fits."""
+    """Print the explanation; 1 when nothing would be loaded."""
     from kernelmill.runtime.explain import explain  # noqa: PLC0415 - only this command needs it
     from kernelmill.runtime.session import open_session  # noqa: PLC0415 - as above
 
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
         print_json(explanation.as_json())
     else:
         print_explanation(explanation)
-    return 0 if explanation.resolution.chosen else 1
+    return 0 if explanation.would_load else 1
 
 
 def print_explanation(explanation: Explanation) -> None:
@@ -45,11 +45,13 @@ def print_explanation(explanation: Explanation) -> None:
             "repository": f"{explanation.repo} on {explanation.endpoint}",
             "trust": explanation.distrust or "trusted",
             "revision": f"{choice.name} ({choice.commit})",
-            "advice": choice.advice,
-            "would load": resolution.chosen or "nothing: no build fits this machine",
+            **({"advice": choice.advice} if choice.advice else {}),
+            "would load": explanation.would_load or f"nothing {_why_nothing(explanation)}",
             "cached": explanation.folder if explanation.is_cached else "no",
         }
     )
+    if not (resolution.trace or resolution.skipped):
+        return
     print()
     rows = [
         (
@@ -61,3 +63,12 @@ def print_explanation(explanation: Explanation) -> None:
     ]
     rows += [(name, "skipped", "not the name of a build") for name in resolution.skipped]
     print_table(("build", "fits", "reason"), rows)
+
+
+def _why_nothing(explanation: Explanation) -> str:
+    if not explanation.resolution.trace:
+        versions = ", ".join(f"v{number}" for number in explanation.versions) or "none"
+        return f"here: {explanation.choice.name} has no builds; versions: {versions}"
+    if explanation.resolution.chosen is None:
+        return "here: no build fits this machine"
+    return "without trust_remote_code"

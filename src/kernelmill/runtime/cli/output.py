@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kernelmill.console import printable
 
@@ -18,12 +18,38 @@ def print_json(document: Mapping[str, object]) -> None:
     print(json.dumps(document, indent=2, ensure_ascii=False))
 
 
+LABELS: Final = {
+    "is_free_threaded": "free-threaded",
+    "cxx11_abi": "C++11 ABI",
+    "tvm_ffi": "TVM FFI",
+    "is_offline": "offline",
+    "local_kernels": "LOCAL_KERNELS",
+    "kernels_minver": "needs kernels",
+    "python_depends": "needs packages",
+    "repo_id": "repository",
+}
+"""What people read in the place of a name that JSON gives; others only lose their ``_``."""
+
+
 def print_facts(facts: Mapping[str, object]) -> None:
     """Print names and values, one a line; ``-`` for what is not there."""
-    width = max(map(len, facts))
-    for name, value in facts.items():
-        text = ", ".join(map(str, value)) if isinstance(value, list | dict) else value
-        print(printable(f"{name:{width}}  {'-' if text in (None, '') else text}"))
+    named = {LABELS.get(name, name.replace("_", " ")): value for name, value in facts.items()}
+    width = max(map(len, named))
+    for name, value in named.items():
+        print(printable(f"{name:{width}}  {_text(value)}"))
+
+
+def _text(value: object) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case dict():
+            return ", ".join(f"{name}={each}" for name, each in value.items()) or "-"
+        case list():
+            return ", ".join(map(str, value)) or "-"
+        case None | "":
+            return "-"
+    return str(value)
 
 
 def print_table(
@@ -37,7 +63,9 @@ def print_table(
         from rich.table import Table  # noqa: PLC0415 - as above
         from rich.text import Text  # noqa: PLC0415 - as above
 
-        table = Table(*columns, box=None, header_style="bold", pad_edge=False)
+        table = Table(box=None, header_style="bold", pad_edge=False)
+        for column in columns:
+            table.add_column(column, overflow="fold")  # a name that is cut is no name
         for row in rows:
             table.add_row(*map(Text, row))  # as it is: "[red]" is no markup here
         Console(file=file).print(table)

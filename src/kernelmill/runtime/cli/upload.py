@@ -62,13 +62,15 @@ def _send(args: argparse.Namespace, plan: Publication, endpoint: str) -> int:
         print_json(
             {
                 **plan_json(plan, endpoint),
-                "status": "uploaded",
+                "status": "uploaded" if published.is_changed else "no_changes",
                 "url": published.url,
                 "commits": dict(published.commits),
                 "deleted": list(published.deleted),
             }
         )
     else:
+        if not published.is_changed:
+            note("no changes: the Hub holds these very files already")
         print(published.url)
     return 0
 

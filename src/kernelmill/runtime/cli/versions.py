@@ -37,6 +37,11 @@ def run(args: argparse.Namespace) -> int:
                 "commit": selection.choice.commit,
                 "chosen": str(selection.resolution.chosen) if selection.resolution.chosen else None,
                 "variants": [str(each.variant) for each in selection.resolution.trace],
+                "reasons": {
+                    str(each.variant): each.objection
+                    for each in selection.resolution.trace
+                    if each.objection
+                },
             }
             for number, selection in selections.items()
         ]
@@ -47,12 +52,13 @@ def run(args: argparse.Namespace) -> int:
         rows = [
             (
                 str(number),
-                str(selection.resolution.chosen or "-"),
                 str(each.variant),
-                each.objection,
+                "chosen"
+                if each.variant == selection.resolution.chosen
+                else each.objection or "fits",
             )
             for number, selection in selections.items()
             for each in selection.resolution.trace
         ]
-        print_table(("version", "would load", "build", "why not"), rows)
+        print_table(("version", "build", "fits"), rows)
     return 0

@@ -44,8 +44,8 @@ class CachedHub:
         snapshot = self.cache.snapshot(repo, commit)
         if not snapshot.is_dir():
             raise NotCached(
-                f"Cannot find a local snapshot for {repo} (revision: {commit}). When Hugging Face "
-                "Hub is in offline mode the kernel must already be present in the local cache.",
+                f"Cannot find a local snapshot for {repo} (revision: {commit}). While the Hub "
+                "is in offline mode the kernel must already be present in the local cache.",
                 where=str(self.cache.root),
                 hint="load it once with the network on",
             )
@@ -69,7 +69,7 @@ class CachedHub:
 
     def _missing(self, repo: RepoId, what: str, where: Path | None = None) -> NotCached:
         return NotCached(
-            f"{what} is not in the cache, and Hugging Face Hub is in offline mode",
+            f"{what} is not in the cache, and the Hub is in offline mode",
             where=str(where or self.cache.repo_folder(repo)),
             hint="load it once with the network on (HF_HUB_OFFLINE unset)",
         )

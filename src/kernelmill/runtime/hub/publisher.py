@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from huggingface_hub import (
     CommitOperationAdd,
@@ -16,8 +16,9 @@ from huggingface_hub import (
 )
 from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
 
+from kernelmill.runtime.hub.guard import time_limit
 from kernelmill.runtime.hub.remote import translated_errors
-from kernelmill.runtime.settings import API_VERSION
+from kernelmill.runtime.settings import API_VERSION, read_settings
 from kernelmill.spec.errors import HubError
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+PREPARE_TIMEOUT_S: Final = 30.0
+"""How long a Hub may take over each step but the commit, whose time nobody knows beforehand."""
+
 
 class RemotePublisher:
     """A repository that takes uploads over HTTP."""
@@ -40,9 +44,21 @@ class RemotePublisher:
         self._repo_type = repo_type
         self._api = HfApi(endpoint=endpoint, library_name="kernels", library_version=API_VERSION)
 
+    @contextmanager
+    def _translated(self, revision: str = "") -> Iterator[None]:
+        """Turn huggingface_hub's exceptions into ours. A cache is of no help to an upload."""
+        hint = "unset HF_HUB_OFFLINE" if read_settings().is_offline else "check the network"
+        with translated_errors(
+            self.endpoint,
+            repo=self._repo,
+            revision=revision,
+            unreachable_hint=f"{hint}, and check HF_ENDPOINT",
+        ):
+            yield
+
     def ensure_repo(self, *, is_private: bool) -> None:
         """Create the repository unless it exists."""
-        with translated_errors(self.endpoint, repo=self._repo):
+        with time_limit(PREPARE_TIMEOUT_S), self._translated():
             # None leaves the Hub's default, and the visibility of a repository that exists.
             self._api.create_repo(
                 str(self._repo),
@@ -53,25 +69,34 @@ class RemotePublisher:
 
     def fetch_branches(self) -> Mapping[str, str]:
         """Return the branches: name -> commit."""
-        with translated_errors(self.endpoint, repo=self._repo):
+        with time_limit(PREPARE_TIMEOUT_S), self._translated():
             refs = self._api.list_repo_refs(str(self._repo), repo_type=self._repo_type)
         return {ref.name: ref.target_commit for ref in refs.branches}
 
     def create_branch(self, branch: str, commit: str) -> None:
         """Create a branch that starts at ``commit``."""
-        with translated_errors(self.endpoint, repo=self._repo, revision=commit):
+        with (
+            time_limit(PREPARE_TIMEOUT_S),
+            self._translated(commit),
+        ):
             self._api.create_branch(
                 str(self._repo), branch=branch, revision=commit, repo_type=self._repo_type
             )
 
     def delete_branch(self, branch: str) -> None:
         """Delete a branch."""
-        with translated_errors(self.endpoint, repo=self._repo, revision=branch):
+        with (
+            time_limit(PREPARE_TIMEOUT_S),
+            self._translated(branch),
+        ):
             self._api.delete_branch(str(self._repo), branch=branch, repo_type=self._repo_type)
 
     def fetch_paths(self, commit: str, folder: str) -> tuple[str, ...]:
         """Return the paths of the files below ``folder``; none when there is no such folder."""
-        with translated_errors(self.endpoint, repo=self._repo, revision=commit):
+        with (
+            time_limit(PREPARE_TIMEOUT_S),
+            self._translated(commit),
+        ):
             try:
                 entries = list(
                     self._api.list_repo_tree(
@@ -97,7 +122,7 @@ class RemotePublisher:
     ) -> str:
         """Make one commit on top of ``parent``, and return the branch's commit afterwards."""
         with (
-            translated_errors(self.endpoint, repo=self._repo, revision=branch),
+            self._translated(branch),
             _logged_warnings(),
         ):
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
@@ -27,9 +28,9 @@ from kernelmill.runtime.errors import (
     RevisionNotFound,
 )
 from kernelmill.runtime.hub import Refs, RemoteFile
-from kernelmill.runtime.hub.guard import ensure_commit, guard_client
+from kernelmill.runtime.hub.guard import ANSWER_TIMEOUT_S, ensure_commit, guard_client, time_limit
 from kernelmill.runtime.settings import API_VERSION
-from kernelmill.spec.errors import HubError
+from kernelmill.spec.errors import HubError, KernelError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from kernelmill.spec.names import RepoId
 
 REPO_TYPE: Final = "kernel"
+UNREACHABLE_HINT: Final = (
+    "check the network and HF_ENDPOINT, or set HF_HUB_OFFLINE=1 to use the cache"
+)
 DOWNLOAD_THREADS: Final = 8
 """huggingface_hub's own number for a snapshot."""
 MAX_ENTRIES: Final = 100_000
@@ -46,6 +50,14 @@ MAX_ENTRIES: Final = 100_000
 # httpx2.HTTPError, the root of what a failing connection raises, without naming a dependency that
 # is huggingface_hub's own choice.
 _TransportError: type[BaseException] = HfHubHTTPError.__bases__[0]
+_TRANSLATED: Final = (
+    HfHubHTTPError,
+    _TransportError,
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+)
+
+log = logging.getLogger(__name__)
 
 
 class RemoteHub:
@@ -53,8 +65,15 @@ class RemoteHub:
 
     is_offline: Final = False
 
-    def __init__(self, endpoint: str, user_agent: str | Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        endpoint: str,
+        user_agent: str | Mapping[str, str] | None = None,
+        *,
+        timeout_s: float = ANSWER_TIMEOUT_S,
+    ) -> None:
         self._endpoint = endpoint
+        self._timeout_s = timeout_s
         # NOTE: huggingface_hub reads HF_ENDPOINT when it is imported; ours is of this call.
         self._api = HfApi(
             endpoint=endpoint,
@@ -72,20 +91,20 @@ class RemoteHub:
 
     def fetch_trust(self, organisation: str) -> bool | None:
         """Tell whether the Hub vouches for ``organisation``; None when there is no such one."""
-        try:
-            with translated_errors(self._endpoint):
+        with time_limit(self._timeout_s), translated_errors(self._endpoint):
+            try:
                 overview = self._api.get_organization_overview(organisation)
-        except HubError as error:
-            if _status(error.__cause__) in {401, 404}:
-                return None
-            raise
+            except HfHubHTTPError as error:
+                if _status(error) in {401, 404}:
+                    return None
+                raise
         # Another organisation's answer, as after a redirect, says nothing about this one.
         is_meant = str(overview.name).lower() == organisation.lower()
         return is_meant and getattr(overview, "trustedKernelPublisher", False) is True
 
     def fetch_refs(self, repo: RepoId) -> Refs:
         """Return the repository's branches and tags."""
-        with translated_errors(self._endpoint, repo=repo):
+        with time_limit(self._timeout_s), translated_errors(self._endpoint, repo=repo):
             refs = self._api.list_repo_refs(str(repo), repo_type=REPO_TYPE)
             return Refs(
                 branches={
@@ -96,7 +115,10 @@ class RemoteHub:
 
     def fetch_commit(self, repo: RepoId, revision: str) -> str:
         """Return the commit that a branch, tag, full ref or commit id names."""
-        with translated_errors(self._endpoint, repo=repo, revision=revision):
+        with (
+            time_limit(self._timeout_s),
+            translated_errors(self._endpoint, repo=repo, revision=revision),
+        ):
             info = self._api.repo_info(str(repo), repo_type=REPO_TYPE, revision=revision)
             return ensure_commit(info.sha)
 
@@ -118,7 +140,8 @@ class RemoteHub:
     def _fetch_tree(
         self, repo: RepoId, commit: str, folder: str, *, is_recursive: bool
     ) -> list[RepoFile | RepoFolder]:
-        with translated_errors(self._endpoint, repo=repo, revision=commit):
+        limit = time_limit(self._timeout_s)
+        with limit, translated_errors(self._endpoint, repo=repo, revision=commit):
             found = self._api.list_repo_tree(
                 str(repo),
                 path_in_repo=folder,
@@ -159,44 +182,26 @@ class RemoteHub:
 
 @contextmanager
 def translated_errors(
-    endpoint: str, *, repo: RepoId | None = None, revision: str = ""
+    endpoint: str,
+    *,
+    repo: RepoId | None = None,
+    revision: str = "",
+    unreachable_hint: str = UNREACHABLE_HINT,
 ) -> Iterator[None]:
-    """Turn huggingface_hub's exceptions into ours: problem, place, one thing to do."""
+    """Turn huggingface_hub's exceptions into ours: problem, place, one thing to do.
+
+    What huggingface_hub said is in the log at level DEBUG: three tracebacks would hide ours.
+    """
     where = f"{endpoint}/{REPO_TYPE}s/{repo}" if repo else endpoint
     try:
         yield
-    except GatedRepoError as error:
-        raise AccessDenied(
-            f"access to '{repo}' has to be requested from its owner",
-            where=where,
-            hint="open the page and ask, then set HF_TOKEN",
-        ) from error
-    except RepositoryNotFoundError as error:
-        raise RepositoryNotFound(
-            f"there is no kernel repository '{repo}', or you may not see it",
-            where=where,
-            hint="check the name; for a private repository set HF_TOKEN",
-        ) from error
-    except RevisionNotFoundError as error:
-        raise RevisionNotFound(
-            f"'{repo}' has no revision '{revision}'",
-            where=where,
-            hint=f"`kernels versions {repo}` lists what there is",
-        ) from error
-    except HfHubHTTPError as error:
-        raise _refusal(error, where) from error
-    except (_TransportError, LocalEntryNotFoundError, OfflineModeIsEnabled, OSError) as error:
-        if isinstance(error, OSError) and error.filename is not None:
-            raise CacheUnusable(
-                f"cannot write the cache: {error.strerror}",
-                where=str(error.filename),
-                hint="set KERNELS_CACHE to a folder that can be written",
-            ) from error
+    except (*_TRANSLATED, OSError) as error:
+        log.debug("%s", where, exc_info=error)
+        if known := _translate(error, where, repo=repo, revision=revision):
+            raise known from None
         raise HubUnreachable(
-            f"the Hub does not answer ({_root_cause(error)})",
-            where=endpoint,
-            hint="check the network and HF_ENDPOINT, or set HF_HUB_OFFLINE=1 to use the cache",
-        ) from error
+            f"the Hub does not answer ({_root_cause(error)})", where=endpoint, hint=unreachable_hint
+        ) from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         # huggingface_hub takes a reply's shape for granted: this is how it meets another one.
         raise HubError(
@@ -204,6 +209,41 @@ def translated_errors(
             where=where,
             hint="check that HF_ENDPOINT is a Hub, and no page of a proxy answers for it",
         ) from error
+
+
+def _translate(
+    error: BaseException, where: str, *, repo: RepoId | None, revision: str
+) -> KernelError | None:
+    """Return what an exception means; None when it means that no answer came."""
+    match error:
+        case GatedRepoError():
+            return AccessDenied(
+                f"access to '{repo}' has to be requested from its owner",
+                where=where,
+                hint="open the page and ask, then set HF_TOKEN",
+            )
+        case RepositoryNotFoundError():
+            return RepositoryNotFound(
+                f"there is no kernel repository '{repo}', or you may not see it",
+                where=where,
+                hint="check the name; for a private repository set HF_TOKEN",
+            )
+        case RevisionNotFoundError():
+            return RevisionNotFound(
+                f"'{repo}' has no revision '{revision}'",
+                where=where,
+                hint=f"`kernels versions {repo}` lists what there is",
+            )
+        case HfHubHTTPError():
+            return _refusal(error, where)
+        case OSError(filename=str() | bytes() as path):
+            return CacheUnusable(
+                f"cannot write the cache: {error.strerror}",
+                where=str(path),
+                hint="set KERNELS_CACHE to a folder that can be written",
+            )
+        case _:
+            return None
 
 
 def _text(value: object) -> str:
@@ -215,10 +255,12 @@ def _text(value: object) -> str:
 def _refusal(error: HfHubHTTPError, where: str) -> HubError:
     status, said = _status(error), (error.server_message or "").strip() or "no reason given"
     if status in {401, 403}:
+        # A Hub that names a command gives advice of its own, and knows better.
+        has_advice = "kernel-hub " in said
         return AccessDenied(
             f"the Hub refuses: {said} (HTTP {status})",
             where=where,
-            hint="set HF_TOKEN to a token with the right to do this",
+            hint="" if has_advice else "set HF_TOKEN to a token with the right to do this",
         )
     if isinstance(error, BadRequestError):
         return HubError(
@@ -231,8 +273,8 @@ def _refusal(error: HfHubHTTPError, where: str) -> HubError:
     )
 
 
-def _status(error: BaseException | None) -> int:
-    return error.response.status_code if isinstance(error, HfHubHTTPError) else 0
+def _status(error: HfHubHTTPError) -> int:
+    return error.response.status_code
 
 
 def _root_cause(error: BaseException) -> str:
