@@ -11,8 +11,8 @@
 #
 # Cache variables:
 #   HIP_CROSS_COMPILER       the clang to use, a command as a list: "/path/clang++-19" or
-#                            "/path/zig;clang". Empty: clang 19 or later on PATH, else the clang in
-#                            the Python package ziglang.
+#                            "/path/zig;clang". Empty: clang 19 or later on PATH if it can target all
+#                            ARCHS, else the clang in the Python package ziglang.
 #   HIP_CROSS_ROCM_VERSION   the ROCm whose libamdhip64 the result is for, "7.1"; the major number
 #                            decides the soname.
 #   HIP_CROSS_HEADERS        the folder with hip/hip_runtime.h; beside this file by default.
@@ -28,21 +28,41 @@ set(HIP_CROSS_HEADERS "${CMAKE_CURRENT_LIST_DIR}/hip-include" CACHE PATH "folder
 set(HIP_CROSS_DIR "${CMAKE_CURRENT_LIST_DIR}")
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
-# Set <result> to the compiler command, or stop and say what to install.
-function(_hip_cross_find_compiler result)
+# Set <result> to the AMD architectures that the compiler can target; nothing when it has none.
+function(_hip_cross_list_archs compiler result)
+  execute_process(
+    COMMAND ${compiler} --print-supported-cpus --target=amdgcn-amd-amdhsa -nogpulib
+    OUTPUT_VARIABLE text ERROR_VARIABLE text RESULT_VARIABLE status)
+  string(REGEX MATCHALL "gfx[0-9a-z-]+" supported "${text}")
+  set(${result} "${supported}" PARENT_SCOPE)
+endfunction()
+
+# Set <result> to the compiler command for <archs>, or stop and say what to install.
+function(_hip_cross_find_compiler archs result)
   if(HIP_CROSS_COMPILER)
     set(${result} "${HIP_CROSS_COMPILER}" PARENT_SCOPE)
     return()
   endif()
   find_program(HIP_CROSS_CLANG NAMES clang++-22 clang++-21 clang++-20 clang++-19)
   if(HIP_CROSS_CLANG)
-    set(${result} "${HIP_CROSS_CLANG}" PARENT_SCOPE)
-    return()
+    _hip_cross_list_archs("${HIP_CROSS_CLANG}" supported)
+    string(REGEX REPLACE ":[^;]*" "" missing "${archs}")
+    if(supported)
+      list(REMOVE_ITEM missing ${supported})
+    endif()
+    if(NOT missing)
+      set(${result} "${HIP_CROSS_CLANG}" PARENT_SCOPE)
+      return()
+    endif()
   endif()
   execute_process(
     COMMAND "${Python3_EXECUTABLE}" -c
       "import importlib.util as u; print(u.find_spec('ziglang').submodule_search_locations[0])"
     OUTPUT_VARIABLE folder OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE status ERROR_QUIET)
+  if(NOT status EQUAL 0 AND HIP_CROSS_CLANG)
+    set(${result} "${HIP_CROSS_CLANG}" PARENT_SCOPE) # the check of its architectures says the rest
+    return()
+  endif()
   if(NOT status EQUAL 0)
     message(FATAL_ERROR
       "no compiler for AMD GPUs: neither clang 19 or later nor the Python package ziglang was found.\n"
@@ -53,12 +73,9 @@ endfunction()
 
 # Stop unless the compiler can target each architecture.
 function(_hip_cross_check_archs compiler archs)
-  execute_process(
-    COMMAND ${compiler} --print-supported-cpus --target=amdgcn-amd-amdhsa -nogpulib
-    OUTPUT_VARIABLE text ERROR_VARIABLE text RESULT_VARIABLE status)
-  string(REGEX MATCHALL "gfx[0-9a-z-]+" supported "${text}")
+  _hip_cross_list_archs("${compiler}" supported)
   if(NOT supported)
-    message(FATAL_ERROR "${compiler} cannot compile for AMD GPUs: ${text}")
+    message(FATAL_ERROR "${compiler} cannot compile for AMD GPUs")
   endif()
   foreach(arch IN LISTS archs)
     string(REGEX REPLACE ":.*" "" name "${arch}")
@@ -130,7 +147,7 @@ function(hip_cross_sources target)
       message(FATAL_ERROR "hip_cross_sources(${target}): ${name} is missing")
     endif()
   endforeach()
-  _hip_cross_find_compiler(compiler)
+  _hip_cross_find_compiler("${arg_ARCHS}" compiler)
   _hip_cross_check_archs("${compiler}" "${arg_ARCHS}")
   _hip_cross_platform_flags("${compiler}" platform_flags)
   message(STATUS "HIP for ${arg_ARCHS}: ${compiler}, cross-compiled for ROCm ${HIP_CROSS_ROCM_VERSION}")
