@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 TEXT = st.text(min_size=1).filter(str.strip)
 FLAGS = st.lists(TEXT, max_size=2).map(tuple)
 NAME = st.from_regex(r"[a-z][a-z0-9]{1,6}", fullmatch=True)
-PATH = st.from_regex(r"[a-z]{1,4}(/[a-z é\"']{1,4}x){0,2}\.hip", fullmatch=True)
+PATH = st.from_regex(r"[a-z]{1,4}(/[a-z é+-]{1,4}x){0,2}\.hip", fullmatch=True)
 PATHS = st.lists(PATH, max_size=3, unique=True).map(tuple)
 SOURCES = st.lists(PATH, min_size=1, max_size=3, unique=True).map(tuple)
 VERSION = st.none() | st.tuples(st.integers(0, 30), st.integers(0, 30))
