@@ -15,7 +15,7 @@ OFFLINE_FOLDERS: Final = ("unit", "property", "golden")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what hypothesis drives: `make unit` leaves it to `make test`, to stay below 20 s."""
+    """Mark what hypothesis drives: `make unit` leaves it to `make test`, to stay short."""
     for item in items:
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker(pytest.mark.property)
