@@ -65,6 +65,10 @@ class MetadataError(InputError):
     """``metadata.json`` is wrong."""
 
 
+class LockfileError(InputError):
+    """``kernels.lock`` is wrong."""
+
+
 class PublicationError(InputError):
     """What is to be uploaded is not a publishable kernel."""
 
