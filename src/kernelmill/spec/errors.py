@@ -65,6 +65,10 @@ class MetadataError(InputError):
     """``metadata.json`` is wrong."""
 
 
+class SignatureError(InputError):
+    """A signature file or a key is not one."""
+
+
 class PublicationError(InputError):
     """What is to be uploaded is not a publishable kernel."""
 
