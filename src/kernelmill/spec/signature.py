@@ -88,9 +88,9 @@ def parse(content: str, *, where: str = SIGNATURE_FILE) -> SignatureSet:
         SignatureError: it is not one; says where the first mistake is.
     """
     faults = Faults(file=where, lines={})
+    if len(content) > MAX_BYTES:
+        raise SignatureError(f"larger than {MAX_BYTES} bytes", where=where)
     try:
-        if len(content) > MAX_BYTES:
-            raise ValueError(f"larger than {MAX_BYTES} bytes")
         raw = json.loads(content, object_pairs_hook=_unique_keys)
     except (ValueError, RecursionError) as error:
         raise SignatureError(
@@ -120,7 +120,8 @@ def _signature_set(raw: object, place: Place) -> SignatureSet:
         raise place.item("version").fail(
             f"signature format {version} is not known", "update kernelmill"
         )
-    signatures = root.required("signatures", each(_signature, key=_key_of), stand_in=())
+    nothing: tuple[Signature, ...] = ()
+    signatures = root.required("signatures", each(_signature, key=_key_of), stand_in=nothing)
     root.reject_unknown()
     if not place.faults.found and not 0 < len(signatures) <= MAX_SIGNATURES:
         raise place.item("signatures").fail(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelmill.spec import signature as signature_format
-from kernelmill.spec.digest import UNCOVERED_FILES
+from kernelmill.spec.digest import SIGNATURE_FILE, UNCOVERED_FILES
 from kernelmill.spec.errors import SignatureError
 from kernelmill.spec.signature import (
     DOMAIN,
@@ -40,12 +39,12 @@ MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
 RFC_KEY_ID = "06e3fd8fda29bb60ab59557de61edb0aecdb231134be30e75b455f8e1b792fa9"
 
 
-def document(**changes: Any) -> dict[str, Any]:
+def document(**changes: object) -> dict[str, object]:
     return {"version": 1, "signatures": [ENTRY], **changes}
 
 
 def test_signature_file_is_not_covered_by_the_digest() -> None:
-    assert signature_format.SIGNATURE_FILE in UNCOVERED_FILES
+    assert SIGNATURE_FILE in UNCOVERED_FILES
 
 
 def test_message_is_of_one_kind_alone() -> None:
@@ -123,7 +122,7 @@ def test_file_is_as_documented() -> None:
         pytest.param([], "[] is an array", id="array"),
     ],
 )
-def test_anything_else_is_refused(changed: Any, message: str) -> None:
+def test_anything_else_is_refused(changed: object, message: str) -> None:
     with pytest.raises(SignatureError) as caught:
         parse(json.dumps(changed), where="here")
     assert message in str(caught.value)
@@ -141,18 +140,15 @@ def test_anything_else_is_refused(changed: Any, message: str) -> None:
     ],
 )
 def test_what_is_not_json_is_refused(content: str, message: str) -> None:
-    with pytest.raises(SignatureError, match="not a signature file") as caught:
+    with pytest.raises(SignatureError, match=message):
         parse(content)
-    assert message in caught.value.problem
 
 
 @given(st.text())
 def test_any_text_gives_a_value_or_one_error(content: str) -> None:
     for read in (parse, parse_public_keys):
-        try:
+        with suppress(SignatureError):
             read(content, where="x")
-        except SignatureError as error:
-            assert error.problem
 
 
 def test_public_key_is_the_one_that_openssl_writes() -> None:
