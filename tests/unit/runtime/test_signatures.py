@@ -161,9 +161,7 @@ def test_signed_metadata_without_digest_says_nothing_of_files(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("path", "content", "violation"),
     [
-        pytest.param(
-            "__init__.py", b"import os\n", "File hash mismatch", id="edit"
-        ),
+        pytest.param("__init__.py", b"import os\n", "File hash mismatch", id="edit"),
         pytest.param("extra.py", b"", "Unknown file: extra.py", id="added"),
         pytest.param("extra.pyc", b"", "Unknown file: extra.pyc", id="bytecode"),
         pytest.param("sub/metadata.json.sig", b"", "Unknown file: sub/metadata", id="not-ours"),
