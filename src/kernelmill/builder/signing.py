@@ -12,7 +12,13 @@ from kernelmill.builder.errors import FilesExist, SigningError, SourceError, Too
 from kernelmill.builder.package import OUTPUT_FOLDER, variant_files
 from kernelmill.spec import metadata as metadata_format
 from kernelmill.spec import signature as signature_format
-from kernelmill.spec.digest import METADATA_FILE, SIGNATURE_FILE, compare, digest_files
+from kernelmill.spec.digest import (
+    METADATA_FILE,
+    SIGNATURE_FILE,
+    SIGSTORE_FILE,
+    compare,
+    digest_files,
+)
 from kernelmill.spec.errors import InputError
 from kernelmill.spec.signature import PublicKey, Signature, SignatureSet, signed_message
 
@@ -136,6 +142,12 @@ def sign_builds(root: Path, keys: Sequence[SigningKey], *, keeps_others: bool) -
     for folder, content in signed.items():
         _write_signature(folder, content)
     return tuple(folder.name for folder in folders)
+
+
+def sigstore_signed(root: Path) -> tuple[str, ...]:
+    """Return the names of the builds that also have a sigstore bundle."""
+    found = (each for each in _build_folders(root) if (each / SIGSTORE_FILE).is_file())
+    return tuple(each.name for each in found)
 
 
 def _build_folders(root: Path) -> list[Path]:

@@ -134,6 +134,17 @@ def test_every_build_is_signed(tmp_path: Path, capsys: pytest.CaptureFixture[str
     ]
 
 
+def test_what_other_readers_make_of_it_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """PyPI's kernels 0.17.2 knows no metadata.json.sig, and looks only where there is a bundle."""
+    (write_build(tmp_path) / "metadata.json.sigstore").write_text("{}")
+    write_build(tmp_path, "torch-rocm")
+    assert main(["sign", str(tmp_path), "--key", str(make_key(tmp_path))]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("torch-cpu also has a sigstore bundle: Hugging Face's `kernels verify")
+
+
 def test_signing_again_gives_the_same_bytes(tmp_path: Path) -> None:
     build, key = write_build(tmp_path), make_key(tmp_path)
     assert main(["sign", str(build), "--key", str(key)]) == 0

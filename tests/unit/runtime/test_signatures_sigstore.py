@@ -126,7 +126,7 @@ def test_changed_file_is_found(tmp_path: Path, trust_root: Path) -> None:
     folder = write_files(write_build(tmp_path), {"__init__.py": b"evil = 1\n"})
     result = verify_variant(folder, trust_root=trust_root)
     assert isinstance(result, VerificationResult.DigestVerificationFailure)
-    assert str(result.violations[0]).startswith("File hash mismatch for __init__.py")
+    assert result.violations[0].startswith("File hash mismatch for __init__.py")
 
 
 def test_digest_is_required(tmp_path: Path, trust_root: Path) -> None:
