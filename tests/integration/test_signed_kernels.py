@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 from demo.hub import RunningHub, serving
+from tests.integration.markdown import run_page
 from tests.unit.runtime.kernel_files import kernel_files, unload_kernels, write_files
 
 import kernels
@@ -66,6 +68,21 @@ def test_signature_travels_with_its_build(
     assert "❌ torch-cpu: kernel integrity check failed\nFile hash mismatch for __init__.py" in (
         capsys.readouterr().out
     )
+
+
+def test_page_does_what_it_says(tmp_path: Path, root: Path) -> None:
+    write_files(tmp_path / "build" / "torch-cpu", kernel_files())
+    for name, package in {"kernels": "runtime", "kernel-builder": "builder"}.items():
+        script = f'#!/bin/sh\nexec {sys.executable} -m kernelmill.{package} "$@"\n'
+        write_files(tmp_path / "bin", {name: script.encode()})
+        (tmp_path / "bin" / name).chmod(0o755)
+    env = {
+        "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
+        "PYTHONPATH": str(root / "src"),
+        "HOME": str(tmp_path),
+        "LC_ALL": "C.UTF-8",
+    }
+    run_page(root / "docs" / "signing.md", folder=tmp_path, root=root, env=env)
 
 
 def test_key_of_somebody_else_is_refused(

@@ -8,7 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from kernelmill.builder.errors import FilesExist, SigningError, SourceError, ToolchainError
+from kernelmill.builder.errors import (
+    FilesExist,
+    SigningError,
+    SourceError,
+    ToolchainError,
+    install_hint,
+)
 from kernelmill.builder.package import OUTPUT_FOLDER, variant_files
 from kernelmill.spec import metadata as metadata_format
 from kernelmill.spec import signature as signature_format
@@ -247,5 +253,5 @@ def _ensure_cryptography() -> None:
         import cryptography  # noqa: F401, PLC0415 - optional
     except ImportError as error:
         raise ToolchainError(
-            "signing needs the package 'cryptography'", hint="pip install 'kernelmill[signing]'"
+            "signing needs the package 'cryptography'", hint=install_hint("signing")
         ) from error

@@ -300,7 +300,7 @@ def test_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
     with pytest.raises(MissingDependency, match="needs the package 'cryptography'") as caught:
         verify(folder)
-    assert "kernelmill[signing]" in caught.value.hint
+    assert '".[signing]"' in caught.value.hint
 
 
 # The files of keys.
