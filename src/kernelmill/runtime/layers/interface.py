@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 FLAGS: Final = frozenset({"can_torch_compile", "has_backward"})
 """The only members that a kernel's class may add: what the kernel can do."""
 NAMED: Final = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+VARIADIC: Final = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 
-def ensure_replaces(kernel: type[nn.Module], layer: type[nn.Module], repository: object) -> str:
+def ensure_replaces(kernel: type, layer: type[nn.Module], repository: object) -> str:
     """Return what is worth a warning: ways of calling the layer that the kernel does not allow.
 
     The kernel's ``forward`` is bound to the layer's instance. So its class may hold nothing that
@@ -69,8 +70,7 @@ def difference(kernel: Signature, layer: Signature) -> str:
     for mine, theirs in pairs:
         if mine.kind != theirs.kind:
             return (
-                "different kind of arguments "
-                f"({mine} ({mine.kind}) and {theirs} ({theirs.kind}))"
+                f"different kind of arguments ({mine} ({mine.kind}) and {theirs} ({theirs.kind}))"
             )
     return ""
 
@@ -84,9 +84,9 @@ def first_nuance(kernel: Signature, layer: Signature) -> str:
     for mine, theirs in list(pairs)[1:]:
         if mine.name != theirs.name and mine.kind in NAMED:
             return f"`{mine.name}` in place of `{theirs.name}`, so calls by name fail"
-        if theirs.default is not Parameter.empty and mine.default is Parameter.empty:
-            if mine.kind in NAMED:
-                return f"`{mine.name}` has no default, so calls that leave it out fail"
+        loses_default = mine.default is Parameter.empty is not theirs.default
+        if loses_default and mine.kind not in VARIADIC:
+            return f"`{mine.name}` has no default, so calls that leave it out fail"
     return ""
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from kernelmill.runtime.layers.errors import BadRepository
 from kernelmill.spec import lockfile as lockfile_format
 from kernelmill.spec.errors import InputError
+from kernelmill.spec.names import RepoId
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -44,6 +45,11 @@ class HubSource:
     user_agent: str | Mapping[str, str] | None = field(default=None, compare=False)
 
     def load(self) -> ModuleType:
+        """Return what ``get_kernel`` returns.
+
+        Raises:
+            BadRepository: not exactly one of version and revision was given.
+        """
         if (self.revision is None) == (self.version is None):
             both = self.revision is not None
             raise BadRepository(
@@ -73,6 +79,7 @@ class LocalSource:
     path: Path | str
 
     def load(self) -> ModuleType:
+        """Return what ``get_local_kernel`` returns."""
         from kernelmill.runtime import api  # noqa: PLC0415 - a mapping is cheap to import
 
         return api.get_local_kernel(Path(self.path))
@@ -92,6 +99,7 @@ class LockedSource:
     trust: Trust
 
     def load(self) -> ModuleType:
+        """Return what ``get_locked_kernel`` returns."""
         from kernelmill.runtime import api  # noqa: PLC0415 - a mapping is cheap to import
 
         return api.get_locked_kernel(
@@ -123,7 +131,7 @@ class LockedSource:
 
     def read_lock(self) -> LockedKernel:
         """Return what the lock file says of this repository."""
-        if found := self.read_locks().find(self.repo_id):
+        if found := self.read_locks().find(RepoId.parse(self.repo_id)):
             return found
         raise InputError(
             f"'{self.repo_id}' is not locked",
@@ -138,7 +146,7 @@ class LockedSource:
             return f"`{self.repo_id}` (locked)"
 
 
-def trust_of(trust_remote_code: bool | Iterable[str]) -> Trust:  # noqa: FBT001
+def trust_of(trust_remote_code: bool | Iterable[str]) -> Trust:
     """Return what the caller trusts as a value that can be compared and hashed."""
     if isinstance(trust_remote_code, bool | str):
         return trust_remote_code  # a string is refused where all trust is judged
@@ -148,5 +156,5 @@ def trust_of(trust_remote_code: bool | Iterable[str]) -> Trust:  # noqa: FBT001
 def calling_package(depth: int) -> str:
     """Return the top-level package of the code ``depth`` calls above the caller of this."""
     # NOTE: there is no other way to know whose lock file is meant.
-    name: str = sys._getframe(depth + 1).f_globals.get("__name__", "")  # noqa: SLF001
+    name: str = sys._getframe(depth + 1).f_globals.get("__name__", "")
     return name.partition(".")[0]
