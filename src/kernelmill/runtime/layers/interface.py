@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from inspect import Parameter, Signature
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.layers.errors import ModeUnsupported, NotALayer
@@ -51,28 +52,34 @@ def ensure_replaces(kernel: type, layer: type[nn.Module], repository: object) ->
     if problem := difference(ours, theirs):
         raise NotALayer(
             f"Forward signature of {repository} does not match `{layer.__name__}`: {problem}",
-            hint=f"the kernel has {ours}, the layer has {theirs}",
+            hint=f"the kernel has {bare(ours)}, the layer has {bare(theirs)}",
         )
     if nuance := first_nuance(ours, theirs):
-        return f"{repository} has {ours}, `{layer.__name__}` has {theirs}: {nuance}"
+        return f"{repository} has {bare(ours)}, `{layer.__name__}` has {bare(theirs)}: {nuance}"
     return ""
 
 
 def difference(kernel: Signature, layer: Signature) -> str:
     """Return why one signature cannot stand for another, from the first parameter that differs."""
     pairs = list(zip(kernel.parameters.values(), layer.parameters.values(), strict=False))
-    first = next((f"`{a}` in place of `{b}`" for a, b in pairs if a.name != b.name), "")
     if len(kernel.parameters) != len(layer.parameters):
-        longer = kernel if len(kernel.parameters) > len(layer.parameters) else layer
-        extra = list(longer.parameters.values())[len(pairs)]
-        first = first or f"`{extra}` is only in the {'kernel' if longer is kernel else 'layer'}"
-        return f"different number of arguments. First difference: {first}"
+        rows = zip_longest(bare(kernel).parameters.values(), bare(layer).parameters.values())
+        mine, theirs = next((a, b) for a, b in rows if not (a and b and a.name == b.name))
+        where = f"`{mine}` in place of `{theirs}`" if mine and theirs else ""
+        where = where or f"`{mine or theirs}` is only in the {'kernel' if mine else 'layer'}"
+        return f"different number of arguments. First difference: {where}"
     for mine, theirs in pairs:
         if mine.kind != theirs.kind:
             return (
                 f"different kind of arguments ({mine} ({mine.kind}) and {theirs} ({theirs.kind}))"
             )
     return ""
+
+
+def bare(signature: Signature) -> Signature:
+    """Return a signature without its types, which play no part here."""
+    parameters = signature.parameters.values()
+    return Signature([it.replace(annotation=Parameter.empty) for it in parameters])
 
 
 def first_nuance(kernel: Signature, layer: Signature) -> str:

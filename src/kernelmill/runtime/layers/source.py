@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
-from importlib import metadata as distributions
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -114,6 +113,8 @@ class LockedSource:
         """
         if self.lockfile is not None:
             return Path(self.lockfile)
+        from importlib import metadata as distributions  # noqa: PLC0415 - slow to import
+
         for name in distributions.packages_distributions().get(self.package, ()):
             for file in distributions.distribution(name).files or ():
                 if file.name == LOCKFILE:
