@@ -62,6 +62,11 @@ def test_nothing_else_can_be_marked(thing: object) -> None:
         use_kernel_forward_from_hub("Name")(thing)
 
 
+def test_function_without_a_signature_is_named() -> None:
+    with pytest.raises(TypeError, match="has no signature that Python can read"):
+        make_function_layer(torch.neg)
+
+
 def test_kernelized_function_needs_a_mark() -> None:
     message = (
         "Function `fast_shift` is not decorated with @use_kernel_forward_from_hub "

@@ -51,14 +51,14 @@ def no_default(self: Any, x: int, y: int, *, z: int = 3) -> None: ...
         ),
         pytest.param(
             positional,
-            "different kind of arguments (z: 'int' = 3 (positional or keyword) and "
-            "z: 'int' = 3 (keyword-only))",
+            "different kind of arguments (z: 'int' = 3 (POSITIONAL_OR_KEYWORD) and "
+            "z: 'int' = 3 (KEYWORD_ONLY))",
             id="other-kind",
         ),
         pytest.param(
             variadic,
-            "different kind of arguments (**z: 'int' (variadic keyword) and "
-            "z: 'int' = 3 (keyword-only))",
+            "different kind of arguments (**z: 'int' (VAR_KEYWORD) and "
+            "z: 'int' = 3 (KEYWORD_ONLY))",
             id="variadic",
         ),
     ],

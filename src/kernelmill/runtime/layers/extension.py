@@ -6,7 +6,7 @@ import inspect
 import logging
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kernelmill.runtime.layers.errors import CannotDecorate, NotExtensible
+from kernelmill.runtime.layers.errors import CannotDecorate, NotALayer, NotExtensible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -126,7 +126,11 @@ def is_wanted(module: nn.Module) -> bool:
 
 
 def make_function_layer(function: Callable[..., Any]) -> type[nn.Module]:
-    """Return a class of modules whose ``forward`` is ``function``."""
+    """Return a class of modules whose ``forward`` is ``function``.
+
+    Raises:
+        NotALayer: nothing says what arguments the function takes.
+    """
     from torch import nn  # noqa: PLC0415 - `import kernels` must not import torch
 
     class Func(nn.Module):
@@ -136,7 +140,13 @@ def make_function_layer(function: Callable[..., Any]) -> type[nn.Module]:
         def forward(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the function's own
             return function(*args, **kwargs)
 
-    signature = inspect.signature(function)
+    try:
+        signature = inspect.signature(function)
+    except ValueError as error:
+        raise NotALayer(
+            f"{function!r} has no signature that Python can read",
+            hint="call it from a function that is written in Python",
+        ) from error
     this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     Func.forward.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[this, *signature.parameters.values()]

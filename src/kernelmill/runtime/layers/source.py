@@ -101,9 +101,8 @@ class LockedSource:
         """Return what ``get_locked_kernel`` returns."""
         from kernelmill.runtime import api  # noqa: PLC0415 - a mapping is cheap to import
 
-        return api.get_locked_kernel(
-            self.repo_id, lockfile=self.find_lockfile(), trust_remote_code=self.trust
-        )
+        path = self.find_lockfile()
+        return api.get_locked_kernel(self.repo_id, lockfile=path, trust_remote_code=self.trust)
 
     def find_lockfile(self) -> Path:
         """Return the lock file's path.
@@ -120,8 +119,8 @@ class LockedSource:
                 if file.name == LOCKFILE:
                     return Path(str(file.locate()))
         raise InputError(
-            f"the package '{self.package}' was installed without a {LOCKFILE}",
-            where=f"repository '{self.repo_id}'",
+            f"Could not find a `{LOCKFILE}` file in the caller's package metadata.",
+            where=f"repository '{self.repo_id}', package '{self.package}'",
             hint="pass lockfile=..., or run `kernels lock` and install the package again",
         )
 
