@@ -61,7 +61,7 @@ class Shifter(nn.Module):
         self.linear = nn.Linear(2, 2)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return shift(x)  # type: ignore[no-any-return]
+        return shift(x)
 
 
 @dataclass(eq=False)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
@@ -26,6 +26,9 @@ from kernelmill.runtime.layers.choice import Choice, Miss, choose
 from kernelmill.runtime.layers.device import Accelerator, Properties
 from kernelmill.runtime.layers.fallback import KernelizeFallback
 from kernelmill.runtime.layers.mapping import Table, extended
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 KERNELIZE = sys.modules[kernelize_function.__module__]
 
@@ -250,7 +253,9 @@ def test_device_is_that_of_the_first_parameter(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_unknown_device_type_is_refused() -> None:
-    with pytest.raises(ValueError, match="Unsupported device type 'warp'. Supported device types"):
+    with pytest.raises(
+        ValueError, match=r"Unsupported device type 'warp'\. Supported device types"
+    ):
         kernelize(model(), mode=Mode.INFERENCE, device="warp")
 
 

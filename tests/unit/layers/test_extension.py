@@ -31,17 +31,18 @@ def test_class_is_marked_and_stays_itself() -> None:
     assert use_kernel_forward_from_hub("Name")(Plain) is Plain
     marks: Any = Plain
     assert (marks.kernel_layer_name, marks.kernel_condition(Plain())) == ("Name", True)
-    replace_kernel_forward_from_hub(Plain, "Other", lambda module: False)
+    replace_kernel_forward_from_hub(Plain, "Other", lambda _: False)
     assert (marks.kernel_layer_name, marks.kernel_condition(Plain())) == ("Other", False)
-    assert Plain().kernel_condition(None) is False, "it is not bound to the instance"
+    assert marks().kernel_condition(None) is False, "it is not bound to the instance"
 
 
 def test_function_becomes_a_module_with_the_same_signature() -> None:
-    assert isinstance(shift, nn.Module)
+    module: Any = shift
+    assert isinstance(module, nn.Module)
     assert shift(ONES).tolist() == [2, 2]
     assert str(inspect.signature(shift)) == "(x: 'torch.Tensor') -> 'torch.Tensor'"
     assert str(inspect.signature(type(shift).forward)).startswith("(self, x: 'torch.Tensor')")
-    assert (shift.__name__, shift.__doc__) == ("shift", "Add one.")
+    assert (module.__name__, module.__doc__) == ("shift", "Add one.")
     assert type(shift).__name__ == "Func"
 
 
@@ -57,7 +58,7 @@ def test_flags_of_a_function_are_those_of_its_layer() -> None:
 
 
 @pytest.mark.parametrize("thing", [3, "text", nn.Linear(1, 1), len])
-def test_nothing_else_can_be_marked(thing: object) -> None:
+def test_nothing_else_can_be_marked(thing: Any) -> None:  # noqa: ANN401
     with pytest.raises(TypeError, match="can only be applied to classes or functions"):
         use_kernel_forward_from_hub("Name")(thing)
 

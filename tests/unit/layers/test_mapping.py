@@ -40,9 +40,12 @@ def test_registered_mapping_holds_until_it_is_replaced() -> None:
 
 
 def test_context_ends_even_after_an_error() -> None:
-    with pytest.raises(RuntimeError), use_kernel_mapping({"Scale": {"cpu": Offer()}}):
+    def fail() -> None:
         assert kernelized() == KERNEL
         raise RuntimeError
+
+    with pytest.raises(RuntimeError), use_kernel_mapping({"Scale": {"cpu": Offer()}}):
+        fail()
     assert kernelized() == ORIGINAL
 
 
@@ -64,7 +67,8 @@ def test_contexts_nest_and_inherit_as_asked() -> None:
 
 def test_other_devices_and_modes_of_a_layer_are_kept() -> None:
     first, second = Offer(name="first"), Offer(name="second")
-    register_kernel_mapping({"Scale": {"cpu": {Mode.INFERENCE: first}, "cuda": first}})
+    devices: dict[str, Any] = {"cpu": {Mode.INFERENCE: first}, "cuda": first}
+    register_kernel_mapping({"Scale": devices})
     register_kernel_mapping({"Scale": {Device("cpu"): {Mode.TRAINING: second}}})
     entries = current_table().layers["Scale"].devices
     assert set(entries) == {"cpu", "cuda"}
@@ -89,13 +93,13 @@ def test_registering_reaches_other_threads_and_a_context_does_not() -> None:
 
 def test_contexts_of_tasks_do_not_mix() -> None:
     async def task(*, has_kernel: bool) -> list[float]:
-        mapping = {"Scale": {"cpu": Offer()}} if has_kernel else {}
+        mapping: dict[str, Any] = {"Scale": {"cpu": Offer()}} if has_kernel else {}
         with use_kernel_mapping(mapping):
             await asyncio.sleep(0)
             return kernelized()
 
     async def both() -> list[list[float]]:
-        return await asyncio.gather(task(has_kernel=True), task(has_kernel=False))
+        return list(await asyncio.gather(task(has_kernel=True), task(has_kernel=False)))
 
     assert asyncio.run(both()) == [KERNEL, ORIGINAL]
 
@@ -162,7 +166,7 @@ def test_bad_entry_is_named_when_a_layer_asks_for_it(mapping: Any, message: str)
 
 
 def test_bad_entry_of_another_layer_does_no_harm() -> None:
-    register_kernel_mapping({"Other": {"warp": Offer()}, "Scale": {"cpu": Offer()}})  # type: ignore[dict-item]
+    register_kernel_mapping({"Other": {"warp": Offer()}, "Scale": {"cpu": Offer()}})
     assert kernelized() == KERNEL
 
 
@@ -205,6 +209,7 @@ def test_data_never_names_a_kernel_to_load(value: Any, monkeypatch: pytest.Monke
     for name in ("get_kernel", "get_local_kernel"):
         monkeypatch.setattr(api, name, lambda *_, **__: pytest.fail("a kernel was loaded"))
     value = json.loads(json.dumps(value))
+    mapping: Any
     for mapping in ({"Scale": {"cpu": value}}, {"Scale": {"cpu": {Mode.INFERENCE: value}}}):
         with use_kernel_mapping(mapping), pytest.raises(TypeError, match="kernel mapping: "):
             kernelize(Scale(), mode=Mode.INFERENCE)

@@ -99,5 +99,5 @@ def test_mode_that_cannot_be_kernelized_for_lists_the_legal_ones(
 
 
 def test_kernelize_without_mode_is_a_type_error() -> None:
-    with pytest.raises(TypeError, match="legal modes: Mode.INFERENCE"):
+    with pytest.raises(TypeError, match=r"legal modes: Mode\.INFERENCE"):
         kernelize(model())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import pickle
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.unit.layers.models import ONES, Scale
@@ -28,6 +28,9 @@ from kernelmill.runtime.layers import (
     kernelize,
     use_kernel_mapping,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 LAYERS = """
@@ -65,7 +68,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any, dict[str, Any
     vars(kernel).update(layers=SimpleNamespace(FastScale=nn.Identity), shift=lambda x: x)
     for name in ("get_kernel", "get_local_kernel", "get_locked_kernel"):
 
-        def answer(what: Any, _name: str = name, **arguments: Any) -> ModuleType:
+        def answer(what: object, _name: str = name, **arguments: object) -> ModuleType:
             calls.append((_name, what, arguments))
             return kernel
 
@@ -136,8 +139,9 @@ def test_refused_trust_reaches_the_caller_from_every_repository(
 
 
 def test_repositories_are_values() -> None:
-    def make(**changes: Any) -> LayerRepository:
-        return LayerRepository(**{"repo_id": "a/b", "layer_name": "X", "version": 1} | changes)
+    def make(**changes: object) -> LayerRepository:
+        arguments: dict[str, Any] = {"repo_id": "a/b", "layer_name": "X", "version": 1}
+        return LayerRepository(**arguments | changes)
 
     assert make() == make(user_agent="other")
     assert hash(make(trust_remote_code=["a/b"])) == hash(make(trust_remote_code=["a/b"]))
@@ -215,7 +219,9 @@ def test_function_repositories_say_that_they_are_old(
     assert caplog.records[0].pathname == __file__
 
 
-def test_locked_repository_reads_its_lock_when_it_is_asked(lockfile: Path) -> None:
+def test_locked_repository_reads_its_lock_when_it_is_asked(
+    lockfile: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Y13: making one reads nothing."""
     repository = LockedLayerRepository("acme/scale", lockfile=lockfile, layer_name="X")
     assert repository.kernel_dep.commit == COMMIT
@@ -223,8 +229,9 @@ def test_locked_repository_reads_its_lock_when_it_is_asked(lockfile: Path) -> No
     other = LockedLayerRepository("acme/other", lockfile=lockfile, layer_name="X")
     with pytest.raises(ValueError, match="'acme/other' is not locked"):
         _ = other.kernel_dep
+    monkeypatch.setattr(importlib.metadata, "packages_distributions", dict)
     nowhere = LockedLayerRepository("acme/scale", layer_name="X")
-    with pytest.raises(ValueError, match="Could not find a `kernels.lock` file in the caller's"):
+    with pytest.raises(ValueError, match=r"Could not find a `kernels\.lock` file in the caller's"):
         nowhere.load()
 
 
@@ -241,12 +248,15 @@ def test_lock_file_of_the_package_that_made_the_repository_is_found(
     )
     files = {
         "METADATA": "Metadata-Version: 2.1\nName: dealer\nVersion: 1.0\n",
-        "RECORD": "dealer.py,,\ndealer-1.0.dist-info/RECORD,,\ndealer-1.0.dist-info/kernels.lock,,\n",
+        "RECORD": "dealer.py,,\ndealer-1.0.dist-info/kernels.lock,,\n",
         "kernels.lock": lockfile.read_text(),
         "../dealer.py": source,
     }
     write_files(info, {name: text.encode() for name, text in files.items()})
     monkeypatch.syspath_prepend(str(info.parent))
+    monkeypatch.setattr(
+        importlib.metadata, "packages_distributions", lambda: {"dealer": ["dealer"]}
+    )
     import dealer  # type: ignore[import-not-found]
 
     dealer.LAYER.load()

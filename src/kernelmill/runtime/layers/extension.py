@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=type)
+F = TypeVar("F", bound="Callable[..., Any]")
 
 LAYER_NAME = "kernel_layer_name"
 FUNCTIONS = "_kernel_funcs"
@@ -40,18 +41,19 @@ def replace_kernel_forward_from_hub(
 
 def use_kernel_forward_from_hub(
     layer_name: str, condition: Condition | None = None
-) -> Callable[[Any], Any]:
+) -> Callable[[F], F]:
     """Return a decorator that makes a class of layers, or a function, replaceable.
 
-    A function becomes a module that is called in the same way. ``kernelize`` finds it through
-    ``use_kernelized_func``.
+     A function becomes a module that is called in the same way; a type checker sees a function.
+    ``kernelize`` finds it through
+     ``use_kernelized_func``.
 
     Args:
-        layer_name: what mappings call it.
-        condition: asked for every instance; where it says no, that instance is left alone.
+         layer_name: what mappings call it.
+         condition: asked for every instance; where it says no, that instance is left alone.
     """
 
-    def decorate(thing: Any) -> Any:  # noqa: ANN401 - a class gives the class, a function a module
+    def decorate(thing: Any) -> Any:  # noqa: ANN401 - a class gives itself, a function a module
         if inspect.isclass(thing):
             replace_kernel_forward_from_hub(thing, layer_name, condition)
             return thing
@@ -67,7 +69,7 @@ def use_kernel_forward_from_hub(
     return decorate
 
 
-def use_kernel_func_from_hub(func_name: str) -> Callable[[Any], Any]:
+def use_kernel_func_from_hub(func_name: str) -> Callable[[F], F]:
     """Return a decorator for functions. Prefer ``use_kernel_forward_from_hub``."""
     log.warning(
         "use_kernel_func_from_hub is deprecated and will be removed in kernels 0.17. "

@@ -29,9 +29,11 @@ class Repository(Protocol):
         ...
 
 
+Kernels = Repository | Mapping[Mode, Repository]
 KernelMapping = Mapping[
-    str, Mapping[Device | str, "Repository | Mapping[Mode, Repository]"]  # what callers write
+    str, Mapping[str, Kernels] | Mapping[Device, Kernels] | Mapping[Device | str, Kernels]
 ]
+"""What callers write: layer name -> device -> kernels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
