@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kernelmill.runtime.errors import NotCached, UnpinnedKernelWarning, UnsupportedArch
 from kernelmill.runtime.session import open_session
+from kernelmill.runtime.tracing import untraceable
 from kernelmill.spec.errors import NoVariant
 from kernelmill.spec.names import RepoId
 
@@ -38,6 +39,7 @@ class VariantRejected:
     reason: str
 
 
+@untraceable
 def get_kernel(
     repo_id: str,
     *,
@@ -85,6 +87,7 @@ def get_kernel(
     return session.load(selection, check_arch=check_arch)
 
 
+@untraceable
 def get_local_kernel(
     repo_path: Path | str,
     *,
