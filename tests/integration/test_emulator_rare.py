@@ -54,7 +54,7 @@ def as_bytes(words: NDArray[np.uint32]) -> NDArray[np.int64]:
 
 
 def joined(octets: NDArray[np.int64]) -> NDArray[np.int64]:
-    return (octets << (8 * np.arange(4))).sum(axis=1)
+    return np.asarray((octets << (8 * np.arange(4))).sum(axis=1), np.int64)
 
 
 def test_bits_are_put_together_when_they_come_from_two_words(device: Device) -> None:
@@ -174,7 +174,8 @@ def test_pairs_are_added_when_atomics_take_two_at_once(device: Device) -> None:
 def nearest(table: NDArray[np.float32], values: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return how far the nearest finite number of a format is from each of ``values``."""
     finite = table[np.isfinite(table)].astype(np.float64)
-    return np.abs(finite[None] - values.astype(np.float64)[:, None]).min(axis=1)
+    gaps = np.abs(finite[None] - values.astype(np.float64)[:, None])
+    return np.asarray(gaps.min(axis=1), np.float64)
 
 
 def test_fp8_is_near_when_it_is_rounded(device: Device) -> None:

@@ -25,13 +25,23 @@ class Watched(Device):
 
     sanitize = False
 
-    def run(self, kernel: str, *arguments: int | bytes, grid: tuple[int, ...] = (1,),
-            block: tuple[int, ...] = (64,)) -> None:  # fmt: skip
-        sizes = [(*size, 1, 1)[:3] for size in (grid, block)]
+    def run(
+        self,
+        kernel: str,
+        *arguments: int | bytes,
+        grid: tuple[int, ...] = (1,),
+        block: tuple[int, ...] = (64,),
+    ) -> None:
+        """Launch a kernel."""
         report = self.launch(
-            kernel, *arguments, grid=sizes[0], block=sizes[1], sanitize=self.sanitize
+            kernel, *arguments, grid=filled(grid), block=filled(block), sanitize=self.sanitize
         )
         assert report.findings == ()
+
+
+def filled(size: tuple[int, ...]) -> tuple[int, int, int]:
+    x, y, z = (*size, 1, 1)[:3]
+    return x, y, z
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("unseen")
 
 
-@pytest.fixture(params=["-O3", "-O3 sanitized", "-Os", "-O0"])
+@pytest.fixture(params=["-O3 sanitized", "-O1 sanitized", "-Os", "-O0"])
 def device(request: pytest.FixtureRequest, folder: Path) -> Watched:
     level, _, sanitized = request.param.partition(" ")
     made = Watched(code_object(KERNELS / "unseen.hip", folder, level))
