@@ -47,6 +47,11 @@ class Workspace:
         """CMake's and Ninja's own folder."""
         return self.folder / "cmake"
 
+    def original(self, path: Path) -> Path:
+        """Return the source whose translated copy ``path`` is, or ``path``."""
+        copies = self.binary / "hipified"
+        return self.root / path.relative_to(copies) if path.is_relative_to(copies) else path
+
     @property
     def log(self) -> Path:
         """Everything that the tools printed."""

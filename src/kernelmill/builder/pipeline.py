@@ -124,7 +124,7 @@ def build_variant(
 def _check_sources(
     tree: KernelTree, toolchain: Toolchain, workspace: Workspace
 ) -> tuple[Finding, ...]:
-    read = read_dependencies(toolchain, workspace)
+    read = [workspace.original(path) for path in read_dependencies(toolchain, workspace)]
     return check_headers(read, root=tree.root, known=tree.files, ignored=tree.root / WORK_FOLDER)
 
 

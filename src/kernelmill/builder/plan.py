@@ -66,6 +66,14 @@ class BuildPlan:
     is_cross: bool
     """Whether the binary is for a torch or a runtime that is not the installed one."""
     jobs: int
+    translated: tuple[str, ...] = ()
+    """CUDA sources, and whatever else names them, that are translated for this backend first."""
+
+    @property
+    def include(self) -> tuple[str, ...]:
+        """The include folders of all components, each once."""
+        components = (self.binding, *self.kernels)
+        return tuple(dict.fromkeys(path for it in components for path in it.include))
 
     @property
     def python_name(self) -> str:
@@ -109,6 +117,9 @@ class BackendRules(Protocol):
     """Sources for the device compiler."""
     IS_CROSS: bool
     """Whether builds are made without the backend's own torch and SDK."""
+
+    def translated(self, kernels: tuple[Kernel, ...], binding: tuple[str, ...], /) -> tuple[str, ...]:
+        """Return the sources that have to be translated; all of a build's, or nothing."""
 
     def compute(self, asked: tuple[int, int] | None, /) -> Compute:
         """Return the compute part of the variant, for the runtime version that was asked for."""
@@ -189,6 +200,7 @@ def plan_build(
         runtime_soname=rules.runtime_soname(variant.compute),
         is_cross=rules.IS_CROSS,
         jobs=job_count(toolchain.capacity),
+        translated=rules.translated(kernels, torch.src),
     )
 
 

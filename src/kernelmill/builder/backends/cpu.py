@@ -32,6 +32,11 @@ def runtime_soname(_compute: Compute) -> str:
     return ""
 
 
+def translated(_kernels: tuple[Kernel, ...], _binding: tuple[str, ...]) -> tuple[str, ...]:
+    """Return nothing: C++ is compiled as it is."""
+    return ()
+
+
 def require_tools(_toolchain: Toolchain) -> None:
     """Do nothing: a C++ compiler is enough, and every build needs one."""
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 BACKEND: Backend = Backend.ROCM
 DEFINES: tuple[str, ...] = ("ROCM_KERNEL", "USE_ROCM", "__HIP_PLATFORM_AMD__")
 DEVICE_SUFFIXES = frozenset({".hip", ".cu"})
+CUDA_SUFFIXES = (".cu", ".cuh")
 IS_CROSS = True
 """With our own HIP header and a stub of the runtime, also where a ROCm SDK is installed."""
 
@@ -45,6 +46,12 @@ def runtime_soname(compute: Compute) -> str:
         known = " and ".join(f"{it}.x" for it in sorted(SONAMES))
         raise PlanError(f"unknown ROCm {major}.{minor}", hint=f"known: {known}")
     return SONAMES[major]
+
+
+def translated(kernels: tuple[Kernel, ...], binding: tuple[str, ...]) -> tuple[str, ...]:
+    """Return every source of the build when some are CUDA: they share headers, so all see one text."""
+    sources = tuple(dict.fromkeys((*binding, *(path for it in kernels for path in it.src))))
+    return sources if any(path.endswith(CUDA_SUFFIXES) for path in sources) else ()
 
 
 def require_tools(toolchain: Toolchain) -> None:

@@ -184,7 +184,12 @@ endfunction()
 # variables of hip_cross_sources.
 function(_hip_cross_source target source)
   get_filename_component(path "${source}" ABSOLUTE)
-  file(RELATIVE_PATH name "${CMAKE_CURRENT_SOURCE_DIR}" "${path}")
+  cmake_path(IS_PREFIX CMAKE_CURRENT_BINARY_DIR "${path}" is_made) # a name that no folder's place changes
+  if(is_made)
+    file(RELATIVE_PATH name "${CMAKE_CURRENT_BINARY_DIR}" "${path}")
+  else()
+    file(RELATIVE_PATH name "${CMAKE_CURRENT_SOURCE_DIR}" "${path}")
+  endif()
   string(REPLACE "../" "_/" name "${name}")
   set(stem "${CMAKE_CURRENT_BINARY_DIR}/hip_cross/${target}/${name}")
   get_filename_component(folder "${stem}" DIRECTORY)
