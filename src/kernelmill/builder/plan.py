@@ -115,10 +115,16 @@ class BackendRules(Protocol):
     """Preprocessor definitions of every source, host and device."""
     DEVICE_SUFFIXES: frozenset[str]
     """Sources for the device compiler."""
-    IS_CROSS: bool
-    """Whether builds are made without the backend's own torch and SDK."""
 
-    def translated(self, kernels: tuple[Kernel, ...], binding: tuple[str, ...], /) -> tuple[str, ...]:
+    def installed_version(self, toolchain: Toolchain, /) -> tuple[int, int] | None:
+        """Return the version of the backend's SDK on this machine: builds are for it by default."""
+
+    def is_cross(self, toolchain: Toolchain, archs: tuple[str, ...], compute: Compute, /) -> bool:
+        """Return whether a build is made without the SDK that it is for."""
+
+    def translated(
+        self, kernels: tuple[Kernel, ...], binding: tuple[str, ...], /
+    ) -> tuple[str, ...]:
         """Return the sources that have to be translated; all of a build's, or nothing."""
 
     def compute(self, asked: tuple[int, int] | None, /) -> Compute:
@@ -133,7 +139,9 @@ class BackendRules(Protocol):
     def require_tools(self, toolchain: Toolchain, /) -> None:
         """Raise ``HostError`` when this machine cannot build for this backend."""
 
-    def tool_settings(self, toolchain: Toolchain, archs: tuple[str, ...], /) -> Mapping[str, str]:
+    def tool_settings(
+        self, toolchain: Toolchain, archs: tuple[str, ...], compute: Compute, /
+    ) -> Mapping[str, str]:
         """Return the CMake variables that say which of this machine's tools to use for ``archs``.
 
         Raises:
@@ -198,7 +206,7 @@ def plan_build(
         torch_version=toolchain.torch.release.series,
         archs=archs or None,
         runtime_soname=rules.runtime_soname(variant.compute),
-        is_cross=rules.IS_CROSS,
+        is_cross=rules.is_cross(toolchain, archs, variant.compute),
         jobs=job_count(toolchain.capacity),
         translated=rules.translated(kernels, torch.src),
     )
@@ -233,7 +241,7 @@ def plan_variant(
         framework=Framework(kind="torch-stable-abi", version=stable, cxx11_abi=None)
         if stable
         else Framework(kind="torch", version=installed, cxx11_abi=toolchain.torch.has_cxx11_abi),
-        compute=rules.compute(asked_version),
+        compute=rules.compute(asked_version or rules.installed_version(toolchain)),
         cpu=toolchain.cpu,
         os="linux",
     )

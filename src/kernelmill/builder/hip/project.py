@@ -39,7 +39,8 @@ def recipe_files() -> dict[str, str]:
 def header_names() -> tuple[str, ...]:
     """Return the HIP headers that there are, as a source includes them."""
     package = files("kernelmill.builder.hip")
-    return tuple(_texts(package.joinpath("include"), "", endings=(".h",)))
+    headers = _texts(package.joinpath("include"), "", endings=(".h",))
+    return tuple(name for name in headers if "/detail/" not in name)
 
 
 def _texts(folder: Traversable, prefix: str, *, endings: tuple[str, ...]) -> dict[str, str]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 VERSION: Final = 1
 VERBATIM: Final = (".hip",)
 """Sources that are HIP already."""
+_MESSAGE: Final = "{}:{}: error: {!r} has no counterpart in HIP\n"
 
 
 def main(argv: Sequence[str]) -> int:
@@ -41,12 +42,12 @@ def main(argv: Sequence[str]) -> int:
         hipify = find_hipify(args.torch_include)
         texts = read_closure(args.root, args.files, args.include)
     except (NoHipifyError, OSError) as error:
-        print(f"error: cannot translate CUDA sources: {error}", file=sys.stderr)
+        sys.stderr.write(f"error: cannot translate CUDA sources: {error}\n")
         return 2
     key = _key(texts, hipify)
     if not _is_done(args.output, key, texts):
         leftovers, status = _translate(args.output, key, texts, hipify)
-        print(leftovers, end="", file=sys.stderr)
+        sys.stderr.write(leftovers)
         if status:
             return status
     inputs = "".join(f"{args.root / path}\n" for path in texts)
@@ -72,10 +73,9 @@ def _translate(output: Path, key: str, texts: Mapping[str, str], hipify: Path) -
         else translator.translate(text, suffix=PurePosixPath(path).suffix)
         for path, text in texts.items()
     }
-    leftovers = find_leftovers(translated)
+    leftovers = [it for it in find_leftovers(translated) if not it[0].endswith(VERBATIM)]
     if leftovers:
-        lines = (f"{path}:{line}: error: {name!r} has no counterpart in HIP" for path, line, name in leftovers)
-        return "".join(f"{line}\n" for line in lines), 1
+        return "".join(_MESSAGE.format(*it) for it in leftovers), 1
     renamed = {
         path: translator.renamed(text, translated[path])
         for path, text in texts.items()

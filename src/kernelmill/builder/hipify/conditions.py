@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, Optional
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Truth = Optional[bool]
+Truth = bool | None
 """``None``: it depends on something that is not known here."""
 
 _DIRECTIVE: Final = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif)\b(.*)")

@@ -23,7 +23,7 @@ _COMMENT_OR_TEXT: Final = re.compile(
     r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL
 )
 _PTX: Final = re.compile(
-    r'\b(?:asm|__asm__)\b[\s\w]*\(\s*"[^"]*?(?:^|[\s{;"])((?:[a-z][a-z0-9]*)(?:\.[a-z0-9]+)+)'
+    r'\b(?:asm|__asm__)\b[\s\w]*\(\s*"[^"]*?(?<=[\s{;"])((?:[a-z][a-z0-9]*)(?:\.[a-z0-9]+)+)'
 )
 _DEVICE_SUFFIXES: Final = (".cu", ".cuh")
 # A word before a name makes a declaration of it, unless it is one of these.
@@ -60,7 +60,7 @@ def _leftovers(path: str, text: str, known: Iterable[str]) -> Iterator[tuple[int
     code = strip(text).split("\n")
     is_compiled = compiled_lines(code, Macros((*DEFINED, *device), UNDEFINED))
     lines = text.split("\n")
-    for number, (line, stripped) in enumerate(zip(lines, code), start=1):
+    for number, (line, stripped) in enumerate(zip(lines, code, strict=True), start=1):
         if not is_compiled[number - 1] or not stripped.strip():
             continue
         yield from ((number, name) for name in _foreign_in_line(line, stripped, known))

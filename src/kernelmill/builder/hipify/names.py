@@ -1,4 +1,4 @@
-"""What of CUDA has no counterpart in torch's tables: a few names that we add, and the rest's looks."""
+"""What torch's tables lack: a few names that we add, and how the rest of CUDA looks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,14 @@ DEFINED_FOR_DEVICE: Final = ("__HIP__", "__HIPCC__", "__clang__")
 """Macros that sources for the device compiler see as well."""
 UNDEFINED: Final = (
     *("__CUDA_ARCH__", "__CUDACC__", "__NVCC__", "CUDA_VERSION", "CUDART_VERSION"),
-    *("CUDA_KERNEL", "CPU_KERNEL", "METAL_KERNEL", "XPU_KERNEL", "USE_CUDA", "__HIP_PLATFORM_NVIDIA__"),
+    *(
+        "CUDA_KERNEL",
+        "CPU_KERNEL",
+        "METAL_KERNEL",
+        "XPU_KERNEL",
+        "USE_CUDA",
+        "__HIP_PLATFORM_NVIDIA__",
+    ),
 )
 """Macros that no source of a ROCm build sees."""
 

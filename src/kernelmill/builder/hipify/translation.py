@@ -76,7 +76,10 @@ class Translator:
         with tempfile.TemporaryDirectory() as name:
             source = Path(os.path.realpath(name)) / f"source{suffix}"
             source.write_bytes(text.encode("utf-8", "surrogateescape"))
-            with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
+            with (
+                contextlib.redirect_stderr(io.StringIO()),
+                contextlib.redirect_stdout(io.StringIO()),
+            ):
                 results = self._module.hipify(
                     project_directory=str(source.parent),
                     output_directory=str(source.parent),
@@ -102,7 +105,7 @@ def _load(folder: Path) -> ModuleType:
 
 
 def _without_additions(text: str) -> str:
-    """Return the text without the lines that the translator puts in front of the first, empty one."""
+    """Return the text without the lines that were put in front of the first, empty one."""
     while text and not text.startswith("\n"):
         text = text.partition("\n")[2]
     return text
