@@ -24,7 +24,10 @@ def recipe_files() -> dict[str, str]:
     """Return path in the project -> content. The same on every machine."""
     package = files("kernelmill.builder.hip")
     recipe = _texts(package.joinpath("recipe"), FOLDER, endings=(".cmake", ".py"))
-    headers = _texts(package.joinpath("include"), f"{FOLDER}/hip-include", endings=(".h",))
+    headers = {
+        **_texts(package.joinpath("include"), f"{FOLDER}/hip-include", endings=(".h",)),
+        **_texts(package.joinpath("torch"), f"{FOLDER}/hip-torch", endings=(".h",)),
+    }
     translator = _texts(files("kernelmill.builder.hipify"), f"{FOLDER}/hipify", endings=(".py",))
     symbols = read_stub_symbols()
     return {

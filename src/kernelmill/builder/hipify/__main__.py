@@ -1,10 +1,12 @@
 """Copy the sources of a ROCm build, translated, to another folder.
 
 python cmake/hipify --root KERNEL --output FOLDER [--include DIR] [--torch-include DIR] FILE...
+python cmake/hipify --output FOLDER --torch-include DIR
 
 FOLDER then holds FILEs, and every header of the kernel that they include, under the same paths.
 Files that are right already are not touched. FOLDER.json says what was renamed, and FOLDER.inputs
 lists the originals. Status 1: something of CUDA has no counterpart; each is named on stderr.
+Without FILEs, FOLDER gets the headers of a ROCm build of torch, unless DIR has them.
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ import sys
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from kernelmill.builder.hipify.includes import read_closure
+from kernelmill.builder.hipify.includes import read_closure, read_text
 from kernelmill.builder.hipify.leftovers import find_leftovers
+from kernelmill.builder.hipify.torch_headers import has_rocm_headers, translate_torch_headers
 from kernelmill.builder.hipify.translation import (
     NoHipifyError,
     Translator,
@@ -40,6 +43,8 @@ def main(argv: Sequence[str]) -> int:
     args = _parse(argv)
     try:
         hipify = find_hipify(args.torch_include)
+        if not args.files:
+            return _make_torch_headers(args.output, Path(args.torch_include), hipify)
         texts = read_closure(args.root, args.files, args.include)
     except (NoHipifyError, OSError) as error:
         sys.stderr.write(f"error: cannot translate CUDA sources: {error}\n")
@@ -57,12 +62,26 @@ def main(argv: Sequence[str]) -> int:
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="hipify", allow_abbrev=False)
-    parser.add_argument("--root", type=Path, required=True)
+    parser.add_argument("--root", type=Path, default=Path())
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--include", action="append", default=[])
     parser.add_argument("--torch-include", default="")
-    parser.add_argument("files", nargs="+")
+    parser.add_argument("files", nargs="*")
     return parser.parse_args(argv)
+
+
+def _make_torch_headers(output: Path, torch_include: Path, hipify: Path) -> int:
+    if has_rocm_headers(torch_include):
+        return 0
+    stamp = Path(f"{output}.key")
+    cuda = sorted((torch_include / "c10/cuda").rglob("*.h"))
+    key = _key({str(path): read_text(path) for path in cuda}, hipify)
+    if stamp.is_file() and stamp.read_text("utf-8") == key:
+        return 0
+    for path, text in translate_torch_headers(torch_include, Translator(hipify)).items():
+        _write(output / path, text)
+    _write(stamp, key)
+    return 0
 
 
 def _translate(output: Path, key: str, texts: Mapping[str, str], hipify: Path) -> tuple[str, int]:

@@ -57,7 +57,9 @@ class Translator:
 
     def __init__(self, folder: Path) -> None:
         self._module = _load(folder)
-        self._names: dict[str, Any] = getattr(self._module, "PYTORCH_MAP", {})
+        found: dict[str, Any] = getattr(self._module, "PYTORCH_MAP", {})
+        self.names = {name: str(value) for name, value in found.items()}
+        """CUDA's names and headers -> HIP's, as torch's tables have them."""
 
     def translate(self, text: str, *, suffix: str) -> str:
         """Return the HIP that does what ``text`` does; as many lines as before."""
@@ -68,8 +70,8 @@ class Translator:
     def renamed(self, before: str, after: str) -> dict[str, str]:
         """Return old name -> new name of what a translation replaced."""
         gone = set(_words(before)) - set(_words(after))
-        names = {**self._names, **ADDED}
-        return {word: str(names[word]) for word in sorted(gone) if word in names}
+        names = {**self.names, **ADDED}
+        return {word: names[word] for word in sorted(gone) if word in names}
 
     def _run(self, text: str, suffix: str) -> str:
         # Alone in a folder: it would change the includes of files that it translates too.

@@ -2,7 +2,7 @@
 // clang's AMDGPU builtins, with no device library.
 //
 // Covered, besides hip_runtime_api.h and hip_vector_types.h:
-//   __global__ __device__ __host__ __shared__ __constant__ __forceinline__ __noinline__
+//   __global__ __device__ __host__ __shared__ __constant__ __forceinline__
 //   __launch_bounds__ __restrict__ threadIdx blockIdx blockDim gridDim warpSize
 //   f<<<grid, block, shared, stream>>>(...) hipLaunchKernelGGL HIP_KERNEL_NAME HIP_DYNAMIC_SHARED
 //   HIP_SYMBOL __syncthreads __threadfence __threadfence_block __threadfence_system __trap clock64
@@ -30,7 +30,6 @@
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
 #define __forceinline__ inline __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
 #define HIP_SYMBOL(x) x
 
 // NOTE: clang ignores its own launch_bounds attribute for AMD: registers would be capped for 1024

@@ -75,6 +75,10 @@ function(kernel_extension)
   # NOTE: sources compiled with -fopenmp find the OpenMP runtime that torch has loaded. Linking one
   # would bring a second one into the process wherever torch's has another name.
   target_link_options(${KERNEL_OPS_NAME} PRIVATE -Wl,--as-needed)
+  if(COMMAND kernel_link_torch_hip)
+    kernel_link_torch_hip(c10 c10_hip ${arg_SOURCES})
+    kernel_link_torch_hip(ATen torch_hip ${arg_SOURCES})
+  endif()
 endfunction()
 
 function(kernel_component name)
