@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import logging
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +15,7 @@ from kernelmill.spec.errors import DigestMismatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from types import FrameType
 
     from kernelmill.spec.lockfile import Lockfile
 
@@ -48,13 +49,16 @@ class MissingLockfile(NotLocked, FileNotFoundError):
 
 def calling_package() -> str:
     """Return the top-level package of the code that called us; empty when it has none."""
-    frame = sys._getframe(1)
+    names = (str(frame.f_globals.get("__name__", "")) for frame in _frames())
+    packages = (name.partition(".")[0] for name in names)
+    return next((package for package in packages if package not in {"", *OURSELVES}), "")
+
+
+def _frames() -> Iterator[FrameType]:
+    frame = inspect.currentframe()
     while frame is not None:
-        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if package and package not in OURSELVES:
-            return package
+        yield frame
         frame = frame.f_back
-    return ""
 
 
 def read_caller_lockfile(package: str) -> Lockfile:
