@@ -40,9 +40,7 @@ def need(repo: str, version: int | None = 1, revision: str | None = None) -> Ker
     return KernelDependency(repo_id=RepoId.parse(repo), version=version, revision=revision)
 
 
-def user_of(
-    *wanted: KernelDependency, value: str = "'top'", name: str = "toy"
-) -> dict[str, bytes]:
+def user_of(*wanted: KernelDependency, value: str = "'top'", name: str = "toy") -> dict[str, bytes]:
     """Return a kernel that loads what it depends on: its VALUE, then theirs."""
     modules = ", ".join(f"get_kernel_dep({str(it.repo_id)!r})" for it in wanted)
     source = f"{HEAD}DEPS = [{modules}]\nVALUE = [{value}, *(it.VALUE for it in DEPS)]\n"
@@ -284,9 +282,7 @@ def test_submodule_may_ask_while_the_kernel_is_imported(pair: MemoryHub) -> None
         "__init__.py": "def late():\n    from . import part\n    return part\nVALUE = late().LOW\n",
         "part.py": f"{HEAD}LOW = get_kernel_dep('acme/low').VALUE\n",
     }
-    publish(
-        pair, "acme/parts", kernel_files(sources=sources, kernel_depends=(need("acme/low"),))
-    )
+    publish(pair, "acme/parts", kernel_files(sources=sources, kernel_depends=(need("acme/low"),)))
     assert api.get_kernel("acme/parts", version=1).VALUE == "low"
 
 
