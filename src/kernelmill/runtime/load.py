@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import defaultdict
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -14,12 +15,14 @@ from kernelmill.runtime.dlopen import read_complaint
 from kernelmill.runtime.errors import KernelClash, LoadFailed, NoModule
 from kernelmill.runtime.integrity import Contents, check_integrity, read_digest
 from kernelmill.runtime.loaded import LOADED, LoadedKernel, RepoInfo, get_loaded_kernels
+from kernelmill.runtime.mapped import read_runtimes, second_runtimes
 from kernelmill.spec import metadata as metadata_format
+from kernelmill.spec.backend import Backend
 from kernelmill.spec.errors import DigestMismatch, InvalidVariant, MetadataError
 from kernelmill.spec.variant import Variant, parse_variant
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
     from types import ModuleType
 
@@ -70,7 +73,7 @@ def load_variant(
             ensure_integrity(folder, metadata, root=root)
             module = _twin_of(folder, metadata)
             if module is None:
-                with offering(dependencies):
+                with offering(dependencies), _watching_runtimes(metadata):
                     module = _import(folder, metadata, repo_info)
             LOADED[folder] = LoadedKernel(metadata=metadata, module=module, repo_info=repo_info)
         return LOADED[folder].module
@@ -179,6 +182,23 @@ def _import(folder: Path, metadata: Metadata, repo_info: RepoInfo | None) -> Mod
     except BaseException as error:
         _add_origin(error, folder, metadata, repo_info)
         raise
+
+
+@contextmanager
+def _watching_runtimes(metadata: Metadata) -> Iterator[None]:
+    """Warn when an import brings a second copy of a GPU runtime into the process."""
+    if metadata.backend not in {Backend.ROCM, Backend.CUDA}:
+        yield
+        return
+    before = read_runtimes()
+    yield
+    for clash in second_runtimes(before, read_runtimes()):
+        log.warning(
+            "kernel '%s' brought a second GPU runtime into this process, %s: its calls may fail. "
+            "Its author has to build it without a RUNPATH to the runtime",
+            metadata.name,
+            clash,
+        )
 
 
 def _add_origin(
