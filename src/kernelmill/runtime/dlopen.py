@@ -6,7 +6,9 @@ missing, and one for a newer system it refuses halfway through a kernel's import
 
 from __future__ import annotations
 
+import mmap
 import re
+from pathlib import Path
 from typing import Final
 
 from kernelmill.binary import elf as elf_format
@@ -90,6 +92,16 @@ COMPLAINTS: Final = (
     (DAMAGED, _damaged),
     (OLD_LIBRARY, _old_library),
 )
+
+
+def foresee_file(path: str, *, cpu: str, glibc: tuple[int, int] | None) -> str:
+    """Return what ``foresee`` does of a file, without reading more of it than that needs."""
+    with Path(path).open("rb") as file:
+        if not file.read(1):
+            return "file too short"
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            # Here a map is as good as bytes, whose slices it gives.
+            return foresee(content, cpu=cpu, glibc=glibc)  # type: ignore[arg-type]
 
 
 def foresee(content: bytes, *, cpu: str, glibc: tuple[int, int] | None) -> str:

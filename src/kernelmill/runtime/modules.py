@@ -13,13 +13,13 @@ from importlib.machinery import (
     SourceFileLoader,
 )
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelmill.runtime.errors import KernelClash
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
     from types import CodeType, ModuleType
 
     from kernelmill.runtime.integrity import Contents
@@ -62,19 +62,18 @@ class VerifiedExtensionLoader(ExtensionFileLoader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Open the module's library."""
-        content = Path(self.path).read_bytes()
-        self._contents.verify(self.path, content)
-        if sys.platform == "linux" and (complaint := _foresee(content)):
+        self._contents.verify_file(self.path)
+        if sys.platform == "linux" and (complaint := _foresee(self.path)):
             raise ImportError(f"{self.path}: {complaint}", name=self.name, path=self.path)
         return super().create_module(spec)
 
 
-def _foresee(content: bytes) -> str:
+def _foresee(path: str) -> str:
     # Only compiled kernels need these.
-    from kernelmill.runtime.dlopen import foresee  # noqa: PLC0415
+    from kernelmill.runtime.dlopen import foresee_file  # noqa: PLC0415
     from kernelmill.runtime.probe import probe_cpu, probe_glibc  # noqa: PLC0415
 
-    return foresee(content, cpu=probe_cpu(), glibc=probe_glibc())
+    return foresee_file(path, cpu=probe_cpu(), glibc=probe_glibc())
 
 
 class KernelFinder:

@@ -8,26 +8,44 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.runtime.kernel_files import MemoryHub, kernel_files, unload_kernels, write_files
 
-from kernelmill.runtime import memo
+from kernelmill.runtime import memo, session
 from kernelmill.runtime.api import get_kernel
 from kernelmill.runtime.errors import NotTrusted, UnpinnedKernelWarning
+from kernelmill.runtime.hub.remembered import RememberedHub
 from kernelmill.runtime.settings import DECIDING_VARIABLES
 from kernelmill.spec.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
+    from kernelmill.runtime.cache import Cache
+
 TOY = "acme/toy"
-REMEMBER = memo.remember
+
+
+class CountedHub(RememberedHub):
+    """A Hub whose answers hold for a minute. It also counts what is asked of its memory."""
+
+    questions = 0
+
+    def fetch_trust(self, organisation: str) -> bool | None:
+        CountedHub.questions += 1
+        return super().fetch_trust(organisation)
 
 
 @pytest.fixture
-def toy(process_session: MemoryHub, monkeypatch: pytest.MonkeyPatch) -> MemoryHub:
-    monkeypatch.setattr(memo, "remember", REMEMBER)
-    monkeypatch.setattr(memo, "_answers", {})
+def toy(process_session: MemoryHub, monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryHub]:
+    def open_hub(_: object, cache: Cache, *__: object) -> CountedHub:
+        hub = process_session
+        return CountedHub(endpoint=hub.endpoint, cache=cache, connect=lambda: hub, max_age_s=60)
+
+    monkeypatch.setattr(session, "open_hub", open_hub)
+    monkeypatch.setattr(CountedHub, "questions", 0)
     for number in (1, 2):
         process_session.publish(TOY, f"v{number}", {"torch-cpu": kernel_files(value=number)})
-    return process_session
+    yield process_session
+    memo._kept.clear()
 
 
 def test_same_call_again_asks_nobody(toy: MemoryHub) -> None:
@@ -36,6 +54,7 @@ def test_same_call_again_asks_nobody(toy: MemoryHub) -> None:
     toy.is_down = True
     assert get_kernel(TOY, version=1) is module
     assert toy.calls == []
+    assert CountedHub.questions == 1
 
 
 def test_same_call_again_takes_less_than_a_hundredth_of_the_peers_time(toy: MemoryHub) -> None:
@@ -56,15 +75,13 @@ def test_same_call_again_takes_less_than_a_hundredth_of_the_peers_time(toy: Memo
         {"revision": "v1"},
         {"version": 1, "backend": "cpu"},
         {"version": 1, "check_arch": False},
-        {"version": 1, "trust_remote_code": True},
-        {"version": 1, "trust_remote_code": [TOY]},
+        {"version": 1, "trust_remote_code": ["acme/other"]},
     ],
 )
 def test_another_call_is_answered_anew(toy: MemoryHub, other: dict[str, object]) -> None:
     get_kernel(TOY, version=1)
-    toy.calls.clear()
     get_kernel(TOY, **other)  # type: ignore[arg-type]
-    assert toy.calls != []
+    assert CountedHub.questions == 2
 
 
 def test_answer_for_one_who_trusts_is_none_for_one_who_does_not(toy: MemoryHub) -> None:
@@ -89,11 +106,14 @@ def test_another_environment_is_answered_anew(
     toy: MemoryHub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
 ) -> None:
     get_kernel(TOY, version=1)
-    toy.calls.clear()
-    values = {"HF_ENDPOINT": "http://other.test", "LOCAL_KERNELS": f"acme/other={tmp_path}"}
+    values = {
+        "HF_ENDPOINT": "http://other.test",
+        "LOCAL_KERNELS": f"acme/other={tmp_path}",
+        "KERNELS_REVALIDATE": "5",
+    }
     monkeypatch.setenv(name, values.get(name, str(tmp_path / "elsewhere")))
     get_kernel(TOY, version=1)
-    assert toy.calls != []
+    assert CountedHub.questions == 2
 
 
 def test_override_takes_effect_at_once(
@@ -121,7 +141,7 @@ def test_failure_is_not_remembered(toy: MemoryHub) -> None:
     assert get_kernel(TOY, version=1).VALUE == 1
 
 
-def test_advice_is_given_again(toy: MemoryHub) -> None:
+def test_advice_is_given_again_at_the_callers_line(toy: MemoryHub) -> None:
     for _ in range(2):
         with pytest.warns(UnpinnedKernelWarning, match="version=2") as seen:
             get_kernel(TOY)
