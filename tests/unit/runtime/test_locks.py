@@ -18,6 +18,7 @@ from tests.unit.runtime.kernel_files import (
 from kernelmill.runtime import api, locks, session
 from kernelmill.runtime.errors import NotCached, NotLocked, NotTrusted
 from kernelmill.runtime.hub.cached import CachedHub
+from kernelmill.runtime.hub.remembered import RememberedHub
 from kernelmill.spec.errors import DigestMismatch, LockfileError
 from kernelmill.spec.lockfile import hash_variant
 from kernelmill.spec.metadata import KernelDependency
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from kernelmill.runtime.cache import Cache
+    from kernelmill.runtime.hub import Hub
     from kernelmill.runtime.settings import Settings
 
 TOY, LOW = "acme/toy", "acme/low"
@@ -127,12 +129,10 @@ def test_changed_file_of_a_locked_kernel_is_refused(
 def switchable(hub: MemoryHub, monkeypatch: pytest.MonkeyPatch) -> MemoryHub:
     """A Hub that is only remembered where a call says so."""
 
-    open_online = session.open_hub
-
-    def open_hub(settings: Settings, cache: Cache, *_: object) -> object:
+    def open_hub(settings: Settings, cache: Cache, *_: object) -> Hub:
         if settings.is_offline:
             return CachedHub(endpoint=hub.endpoint, cache=cache)
-        return open_online(settings, cache)
+        return RememberedHub(endpoint=hub.endpoint, cache=cache, connect=lambda: hub, max_age_s=0)
 
     monkeypatch.setattr(session, "open_hub", open_hub)
     return hub
