@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS: Final = {
-    name: f"kernelmill.runtime.cli.{name}"
-    for name in ("explain", "doctor", "info", "versions", "upload")
+    name: f"kernelmill.runtime.cli.{name.replace('-', '_')}"
+    for name in ("explain", "doctor", "info", "versions", "verify-signature", "upload")
 }
 
 
