@@ -14,6 +14,7 @@ from kernelmill.runtime.dependencies import get_kernel_dep
 from kernelmill.runtime.errors import UnpinnedKernelWarning
 from kernelmill.runtime.loaded import LoadedKernel, RepoInfo, get_loaded_kernels
 from kernelmill.runtime.memo import memoized
+from kernelmill.runtime.tracing import untraceable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,6 +58,7 @@ class VariantRejected:
     reason: str
 
 
+@untraceable
 @memoized
 def get_kernel(
     repo_id: str,
@@ -108,6 +110,7 @@ def get_kernel(
     return module
 
 
+@untraceable
 def get_local_kernel(
     repo_path: Path | str,
     *,
@@ -141,6 +144,7 @@ def get_local_kernel(
     )
 
 
+@untraceable
 def get_locked_kernel(
     repo_id: str,
     *,
@@ -169,6 +173,7 @@ def get_locked_kernel(
     )
 
 
+@untraceable
 def load_kernel(
     repo_id: str,
     *,
