@@ -359,3 +359,11 @@ def test_install_of_all_variants_names_a_kernel_without_builds(pair: MemoryHub) 
     pair.publish("acme/none", "v1", {})
     with pytest.raises(NoVariant, match="no build variants found"):
         api.install_kernel_all_variants("acme/none", version=1)
+
+
+def test_cold_load_asks_four_questions_and_one_for_each_file(pair: MemoryHub) -> None:
+    """The budget of a kernel; a dependency of the same publisher has one of its own."""
+    api.get_kernel("acme/low", version=1)
+    questions = ["trust", "refs", "folders", "files"]
+    assert [call for call in pair.calls if "download" not in call] == questions
+    assert sorted(downloads(pair)) == ["__init__.py", "metadata.json"]
