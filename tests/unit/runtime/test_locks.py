@@ -72,6 +72,7 @@ def lockfile(hub: MemoryHub, tmp_path: Path) -> Path:
 def test_locked_kernel_is_loaded_at_its_commit_and_so_is_what_it_needs(
     hub: MemoryHub, lockfile: Path
 ) -> None:
+    """K1: the branch has moved on since."""
     for repo in (TOY, LOW):
         hub.publish(repo, "v1", {"torch-cpu": kernel_files(value="moved on")})
     assert api.get_locked_kernel(TOY, lockfile=lockfile).VALUE == ("toy", "low")
@@ -147,6 +148,9 @@ def test_load_kernel_uses_what_was_downloaded_and_no_network(
         api.load_kernel(TOY, lockfile=lockfile, trust_remote_code=True)
     api.get_locked_kernel(TOY, lockfile=lockfile)
     unload_kernels()
+    for repo in (TOY, LOW):
+        switchable.publish(repo, "v1", {"torch-cpu": kernel_files(value="moved on")})
+        api.install_kernel(repo, version=1)
     switchable.calls.clear()
     assert api.load_kernel(TOY, lockfile=lockfile).VALUE == ("toy", "low")
     assert api.load_kernel(TOY, lockfile=lockfile, backend="cpu").VALUE == ("toy", "low")
@@ -185,6 +189,54 @@ def test_unusable_lock_file_is_named(
         api.get_locked_kernel(TOY, lockfile=path)
     assert isinstance(caught.value, FileNotFoundError) is (content is None)
     assert hub.calls == []
+
+
+def flip_byte(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+
+
+@pytest.mark.parametrize(
+    ("tamper", "problem"),
+    [
+        pytest.param(
+            lambda it: flip_byte((it / "data.so").resolve()),
+            "File hash mismatch for data.so",
+            id="so",
+        ),
+        pytest.param(
+            lambda it: flip_byte((it / "__init__.py").resolve()),
+            "mismatch for __init__.py",
+            id="py",
+        ),
+        pytest.param(lambda it: (it / "x.py").touch(), "Unknown file: x.py", id="added"),
+        pytest.param(lambda it: (it / "data.so").unlink(), "Missing file: data.so", id="removed"),
+    ],
+)
+def test_locked_kernel_is_refused_when_a_file_changed_after_the_download(
+    switchable: MemoryHub, tmp_path: Path, tamper: Callable[[Path], None], problem: str
+) -> None:
+    """K4."""
+    build = kernel_files(value="low", binaries={"data.so": b"\x7fELF"})
+    switchable.publish(LOW, "v1", {"torch-cpu": build})
+    path = write_lock(tmp_path / "kernels.lock", lock(switchable, LOW))
+    tamper(api.install_kernel(LOW, version=1))
+    with pytest.raises(DigestMismatch, match=problem):
+        api.load_kernel(LOW, lockfile=path)
+    assert api.get_loaded_kernels() == []
+
+
+def test_questions_are_answered_offline_without_the_network(
+    switchable: MemoryHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R4."""
+    api.install_kernel(TOY, version=1)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    switchable.calls.clear()
+    assert api.has_kernel(TOY, version=1) is True
+    assert [str(it.variant) for it in api.get_kernel_variants(TOY, version=1)] == ["torch-cpu"]
+    assert api.install_kernel(TOY, version=1).is_dir()
+    assert switchable.calls == []
 
 
 # The old format also names the hash of each build's files.
