@@ -89,10 +89,12 @@ class KernelFinder:
             sys.meta_path.insert(0, self)
 
     def dismiss(self, module_id: str) -> None:
-        """Forget a kernel that could not be imported."""
+        """Forget a kernel that could not be imported.
+
+        NOTE: the finder stays in ``sys.meta_path``, and knows nothing: taken out while another
+        thread imports something, it would make that thread skip the finder behind it.
+        """
         self._contents.pop(module_id, None)
-        if not self._contents and self in sys.meta_path:
-            sys.meta_path.remove(self)
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

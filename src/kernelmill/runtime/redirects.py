@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.errors import BadRedirect
 from kernelmill.spec import status as status_format
-from kernelmill.spec.errors import StatusError
+from kernelmill.spec.errors import KernelError, StatusError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,8 +49,13 @@ def follow(hub: Hub, cache: Cache, selection: Selection, select: Select) -> Sele
         redirect = fetch_redirect(hub, cache, selection)
         if redirect is None:
             break
-        log.warning("'%s' redirected to '%s'", selection.repo, redirect.destination)
-        selection = select(redirect.destination, redirect.revision)
+        move = f"'{selection.repo}' redirected to '{redirect.destination}'"
+        log.warning("%s", move)
+        try:
+            selection = select(redirect.destination, redirect.revision)
+        except KernelError as error:
+            error.add_note(move)  # the error names a repository that nobody asked for
+            raise
         way.append(selection)
         _check_way(way)
     return replace(selection, redirected_from=tuple(each.repo for each in way[:-1]))

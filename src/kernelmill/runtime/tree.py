@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kernelmill.runtime.session import Session
     from kernelmill.spec.dependencies import KernelDependency
 
-MAX_KERNELS: Final = 256
+MAX_KERNELS: Final = 128
 """Most kernels that one may need, itself included: a Hub could invent them for ever."""
 
 

@@ -139,8 +139,9 @@ def test_redirect_asks_for_the_trust_of_each_repository_before_it_is_read(hub: M
     hub.publish("acme/begin", "v1", {}, others=moved_to("stranger/way", "main"))
     hub.publish("acme/end", "v1", {"torch-cpu": kernel_files(value="end")})
     hub.calls.clear()
-    with pytest.raises(NotTrusted, match="'stranger/way' is not from"):
+    with pytest.raises(NotTrusted, match="'stranger/way' is not from") as caught:
         api.get_kernel("acme/begin", version=1)
+    assert caught.value.__notes__ == ["'acme/begin' redirected to 'stranger/way'"]
     assert hub.calls == [
         "trust",
         "refs",
