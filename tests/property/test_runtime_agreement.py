@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
-from hypothesis import given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from tests.unit.runtime.kernel_files import MemoryHub, kernel_files, unload_kernels
 
@@ -112,6 +112,7 @@ def test_entry_points_agree_on_kernels_that_need_each_other(
         )
         listed = outcome(lambda: api.get_kernel_variants("acme/a", version=version))
         unload_kernels()
+    event(has.partition(":")[0] if isinstance(has, str) else f"has_kernel is {has}")
     if isinstance(has, str):
         assert installed == loaded == has
     elif has:
