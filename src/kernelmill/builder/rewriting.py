@@ -1,9 +1,8 @@
-"""Makes changes to the text of a TOML file, and leaves its comments and layout as they are."""
+"""Brings the text of ``build.toml`` to the newest edition; comments and layout stay."""
 
 from __future__ import annotations
 
 import copy
-import tomllib
 from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any, assert_never
 
@@ -12,32 +11,40 @@ from tomlkit.container import Container, OutOfOrderTableProxy
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Item, SingleKey
 
-from kernelmill.spec.editions.edits import Copy, Move, Put, Remove, apply
+from kernelmill.spec import manifest as manifest_format
+from kernelmill.spec.editions.edits import Copy, Move, Put, Remove
+from kernelmill.spec.errors import ManifestError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from kernelmill.spec.editions.edits import Edit, KeyNames
+    from kernelmill.spec.manifest import Reading
+
+# NOTE: tomlkit has no public way to rename a key in its place, to insert behind another, or to
+# reach the pieces of a table that is written in several: hence the few names with an underscore.
 
 _Part = MutableMapping[str, Any]
 """A table, or the whole."""
 
 
-def rewrite(text: str, edits: Sequence[Edit]) -> str | None:
-    """Return ``text`` after the changes; ``None`` where its layout does not allow them.
+def rewrite(text: str, reading: Reading) -> str | None:
+    """Return ``text`` in the newest edition; ``None`` where its layout does not allow the changes.
 
     What comes back was read again, and says what it should.
+
+    Args:
+        text: of a manifest.
+        reading: what was read from it.
     """
     try:
         document = tomlkit.parse(text)
-        for edit in edits:
+        for edit in reading.edits:
             _apply(document, edit)
         rewritten = tomlkit.dumps(document)
-        found = tomllib.loads(rewritten)
-    except (TOMLKitError, ValueError, KeyError, TypeError, AttributeError, IndexError):
+        again = manifest_format.read(rewritten)
+    except (TOMLKitError, ManifestError, KeyError, TypeError, AttributeError, IndexError):
         # tomlkit knows most of TOML's spellings, not every one; the caller has another way.
         return None
-    return rewritten if found == apply(tomllib.loads(text), edits) else None
+    return rewritten if again.manifest == reading.manifest and not again.edits else None
 
 
 def _apply(document: tomlkit.TOMLDocument, edit: Edit) -> None:
@@ -48,9 +55,10 @@ def _apply(document: tomlkit.TOMLDocument, edit: Edit) -> None:
             _holder(_table(document, path[:-1]), path[-1]).remove(path[-1])
         case Move(path, to):
             _move(document, path, to)
-        case Copy(path, to):
-            value = copy.deepcopy(_table(document, path[:-1])[path[-1]])
-            _table(document, to[:-1])[to[-1]] = value
+        case Copy(path, name):
+            holder = _holder(_table(document, path[:-1]), path[-1])
+            twin = _named_anew(copy.deepcopy(_item(holder, path[-1])))
+            holder._insert_after(path[-1], SingleKey(name), twin)
         case _:
             assert_never(edit)
 
@@ -86,7 +94,7 @@ def _move(document: tomlkit.TOMLDocument, path: KeyNames, to: KeyNames) -> None:
     holder = _holder(_table(document, path[:-1]), path[-1])
     value = _item(holder, path[-1])
     if path[:-1] == to[:-1]:
-        holder._replace(path[-1], to[-1], value)
+        holder._replace(path[-1], to[-1], _named_anew(value))
         return
     holder.remove(path[-1])
     _append(_table(document, to[:-1]), to[-1], value)
@@ -119,6 +127,13 @@ def _item(holder: Container, key: str) -> Item:
     if not isinstance(item, Item):
         raise TypeError(f"{key} is in pieces")
     return item
+
+
+def _named_anew(value: Item) -> Item:
+    """Forget the header that a table was read with, so that its new name is written."""
+    if isinstance(value, tomlkit.items.Table | tomlkit.items.AoT):
+        value.invalidate_display_name()
+    return value
 
 
 def _is_table(value: Item) -> bool:

@@ -1,4 +1,4 @@
-"""``build.toml`` before edition 5: read as edition 5, with every mistake in the file's own terms."""
+"""``build.toml`` before edition 5: read as edition 5, with mistakes in the file's own terms."""
 
 from __future__ import annotations
 
@@ -271,10 +271,7 @@ def test_edition_is_told_by_the_keys(document: dict[str, object], edition: int) 
         ),
         pytest.param(
             GUIDE.replace("false", '"no"'),
-            [
-                "build.toml:3 general.universal: 'no' is a string\n"
-                "  hint: write true or false"
-            ],
+            ["build.toml:3 general.universal: 'no' is a string\n  hint: write true or false"],
             id="universal",
         ),
         pytest.param(
@@ -344,7 +341,7 @@ def test_place_of_a_value_is_where_the_file_has_it() -> None:
 def test_edits_are_made_one_after_another() -> None:
     edits = (
         Move(("a", "b"), ("c", "d")),
-        Copy(("c",), ("e",)),
+        Copy(("c",), "e"),
         Put(("e", "f"), ("x",)),
         Put(("g",), None),
         Remove(("c", "d")),

@@ -60,7 +60,7 @@ def _require_license(reading: Reading, text: str) -> None:
 def _updated(text: str, reading: Reading) -> str:
     if not reading.edits:
         return text
-    rewritten = rewrite(text, reading.edits)
+    rewritten = rewrite(text, reading)
     if rewritten is None:
         note("the layout of the file is too unusual to be kept: its comments are lost")
         return manifest_format.dumps(reading.manifest)

@@ -48,10 +48,15 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """Write what is at ``path`` at ``to`` too, where nothing is."""
+    """Write what is at ``path`` once more, behind it in the same table, under another name."""
 
     path: KeyNames
-    to: KeyNames
+    name: str
+
+    @property
+    def to(self) -> KeyNames:
+        """The path of the copy."""
+        return (*self.path[:-1], self.name)
 
     def __str__(self) -> str:
         return f"copy {'.'.join(self.path)} to {'.'.join(self.to)}"
@@ -86,11 +91,18 @@ def _apply(document: dict[str, Any], edit: Edit) -> None:
             del _parent(document, path)[path[-1]]
         case Move(path, to):
             _parent(document, to)[to[-1]] = _parent(document, path).pop(path[-1])
-        case Copy(path, to):
-            value = copy.deepcopy(_parent(document, path)[path[-1]])
-            _parent(document, to)[to[-1]] = value
+        case Copy(path, name):
+            _insert_copy(_parent(document, path), path[-1], name)
         case _:
             assert_never(edit)
+
+
+def _insert_copy(table: dict[str, Any], key: str, name: str) -> None:
+    for it in list(table):
+        value = table.pop(it)
+        table[it] = value
+        if it == key:
+            table[name] = copy.deepcopy(value)
 
 
 def _plain(value: str | int | tuple[str, ...] | None) -> object:

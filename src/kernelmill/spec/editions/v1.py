@@ -54,7 +54,7 @@ def _upgrade_kernel(step: Step, name: str, kernel: Mapping[str, Any]) -> None:
         step.fail((*here, "language"), f"kernel {twin!r} exists already", hint)
     elif language == "cuda-hipify":
         there = ("kernel", twin)
-        step.edits.extend([Copy(here, there), Put((*there, "backend"), "rocm")])
+        step.edits.extend([Copy(here, twin), Put((*there, "backend"), "rocm")])
         _drop_foreign(step, there, kernel, "rocm")
     foreign = _drop_foreign(step, here, kernel, "metal" if language == "metal" else "cuda")
     if language != "cuda-hipify":
