@@ -78,6 +78,8 @@ def load_variant(folder: Path, *, root: Path, repo_info: RepoInfo | None = None)
         return _loaded[folder].module
     name = repo_info.repo_id.rpartition("/")[2] if repo_info else folder.name
     metadata = read_metadata(folder, name=name)
+    if metadata.assumed:
+        log.info("%s: %s", folder, metadata_format.assumed_note(metadata))
     with _lock_of(metadata.id):
         if folder not in _loaded:
             ensure_integrity(folder, metadata, root=root)

@@ -36,6 +36,7 @@ def test_backend_offers_the_nearest_when_unknown() -> None:
     ],
 )
 def test_gfx_loses_its_flags(name: str, plain: str) -> None:
+    # D4
     assert normalise_gfx(name) == plain
 
 
@@ -43,6 +44,7 @@ def test_gfx_loses_its_flags(name: str, plain: str) -> None:
     "name", ["AMD Instinct MI300X", "", "gfx", "gfx90", "sm_90", "gfx942:", "gfx942:fast+"]
 )
 def test_gfx_is_refused_when_it_names_no_processor(name: str) -> None:
+    # D4
     with pytest.raises(InvalidName) as caught:
         normalise_gfx(name)
     assert caught.value.problem == f"unknown arch {name!r}"
@@ -73,4 +75,5 @@ def test_gfx_is_refused_when_it_names_no_processor(name: str) -> None:
     ],
 )
 def test_fp8_format_follows_the_device(arch: str, expected: str | None) -> None:
+    # F1, F4
     assert fp8_format(arch) == expected
