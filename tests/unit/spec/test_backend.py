@@ -70,10 +70,20 @@ def test_gfx_is_refused_when_it_names_no_processor(name: str) -> None:
         ("sm_100", "e4m3fn"),
         ("8.6", None),
         ("sm_80", None),
-        ("MI300X", None),
-        ("", None),
+        ("gfx9-4-generic", None),
+        ("gfx12-generic", "e4m3fn"),
     ],
 )
 def test_fp8_format_follows_the_device(arch: str, expected: str | None) -> None:
     # F1, F4
     assert fp8_format(arch) == expected
+
+
+@pytest.mark.parametrize("arch", ["MI300X", "", "gfx", "sm_"])
+def test_fp8_format_of_an_unknown_device_is_an_error(arch: str) -> None:
+    # F1
+    with pytest.raises(InvalidName) as caught:
+        fp8_format(arch)
+    assert str(caught.value) == (
+        f"unknown arch {arch!r}\n  hint: devices are written gfx942, gfx90a, 9.0 or sm_90"
+    )

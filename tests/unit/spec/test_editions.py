@@ -241,7 +241,8 @@ def test_edition_is_told_by_the_keys(document: dict[str, object], edition: int) 
             V1.replace("[torch]", "[torch]\nminver = '2.6'"),
             [
                 "build.toml:4 torch.minver: edition 1 has no key 'minver' here\n"
-                "  hint: edition 2 has it: run `kernel-builder update-build`, then add it"
+                "  hint: edition 2 has it: "
+                "remove it, run `kernel-builder update-build`, and write it again"
             ],
             id="key-of-a-later-edition",
         ),
@@ -249,7 +250,7 @@ def test_edition_is_told_by_the_keys(document: dict[str, object], edition: int) 
             V4.replace("[torch]", "[general.tpu]\n[torch]"),
             [
                 "build.toml:7 general.tpu: edition 4 has no key 'tpu' here\n"
-                "  hint: edition 5 has it: run `kernel-builder update-build`, then add it"
+                "  hint: edition 5 has it: add edition = 5 to [general]"
             ],
             id="table-of-a-later-edition",
         ),
