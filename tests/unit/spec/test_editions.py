@@ -317,6 +317,14 @@ def test_edition_is_told_by_the_keys(document: dict[str, object], edition: int) 
             id="edition-3-lists-its-backends",
         ),
         pytest.param(
+            V3.replace(TORCH, ""),
+            [
+                "build.toml: exactly one framework table is needed, found none\n"
+                "  hint: keep one of [torch], [torch-noarch] and [tvm-ffi]"
+            ],
+            id="kernels-need-a-framework",
+        ),
+        pytest.param(
             GUIDE.replace("rocm-archs", "rocm-arch").replace("false", "0").replace('"gemm"', "1"),
             [
                 "build.toml:2 general.name: 1 is a number\n  hint: write a string",
