@@ -65,9 +65,9 @@ def test_manifest_is_rewritten_with_its_comments(
     said = capsys.readouterr()
     assert said.out == "build.toml: edition 2 is now edition 5\n"
     assert said.err == (
-        "assumed: the name 'my-relu' for 'my_relu': the Python name stays\n"
         "assumed: version 1\n"
         "assumed: license Apache-2.0 (from LICENSE)\n"
+        "assumed: the name 'my-relu' for 'my_relu': the Python name stays\n"
     )
     assert (root / "build.toml").read_text() == NEW
     assert sorted(it.name for it in root.glob(".*")) == []
@@ -158,10 +158,10 @@ def test_update_tells_its_edits_as_json(tmp_path: Path, capsys: pytest.CaptureFi
     assert document["written"] is False
     assert document["edits"] == [
         "remove general.universal",
-        'set general.name to "my-relu"',
         'set general.backends to ["rocm"]',
         "set general.version to 1",
         'set general.license to "Apache-2.0"',
+        'set general.name to "my-relu"',
         "set general.edition to 5",
     ]
 
@@ -188,8 +188,8 @@ def test_builder_reads_an_old_manifest_with_one_warning(
         assert main(["check-config", str(root)]) == 0
         assert capsys.readouterr().out == "my-relu version 1 for rocm: 3 files\n"
     assert [it.getMessage() for it in caplog.records] == [
-        "build.toml is read as edition 2; assumed: the name 'my-relu' for 'my_relu': the Python "
-        "name stays, version 1, license Apache-2.0 (from LICENSE); "
+        "build.toml is read as edition 2; assumed: version 1, license Apache-2.0 (from LICENSE), "
+        "the name 'my-relu' for 'my_relu': the Python name stays; "
         "`kernel-builder update-build` writes edition 5"
     ]
 

@@ -38,6 +38,7 @@ depends = ["torch"]
 src = ["gemm/gemm.h", "gemm/gemm.hip"]
 include = ["include"]
 """
+NAME = 'name = "fp8_gemm"'
 TORCH = '[torch]\nsrc = ["t.cpp"]\n'
 KERNEL = 'depends = ["torch"]\nsrc = ["k.cu"]\n'
 V1 = f"""\
@@ -171,8 +172,9 @@ def test_cuda_versions_of_edition_2_move_to_their_table() -> None:
     assert general.python_depends == ("einops",)
 
 
-def test_underscores_in_an_old_name_become_dashes() -> None:
-    reading = read(GUIDE.replace('"gemm"\n', '"fp8_gemm"\n'))
+@pytest.mark.parametrize("content", [V1, GUIDE, V3, V4])
+def test_underscores_in_an_old_name_become_dashes(content: str) -> None:
+    reading = read(content.replace('name = "gemm"', NAME).replace('name = "norm"', NAME))
     name = reading.manifest.general.name
     assert (str(name), name.python_name) == ("fp8-gemm", "fp8_gemm")
     assert "the name 'fp8-gemm' for 'fp8_gemm': the Python name stays" in reading.assumed
