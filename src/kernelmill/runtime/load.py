@@ -78,8 +78,6 @@ def load_variant(folder: Path, *, root: Path, repo_info: RepoInfo | None = None)
         return _loaded[folder].module
     name = repo_info.repo_id.rpartition("/")[2] if repo_info else folder.name
     metadata = read_metadata(folder, name=name)
-    if metadata.assumed:
-        log.info("%s: %s", folder, metadata_format.assumed_note(metadata))
     with _lock_of(metadata.id):
         if folder not in _loaded:
             ensure_integrity(folder, metadata, root=root)
@@ -121,6 +119,8 @@ def read_metadata(folder: Path, *, name: str = "kernel") -> Metadata:
             where=f"{path} id",
             hint="rebuild the kernel",
         )
+    if metadata.assumed:
+        log.info("%s: %s", folder, metadata_format.assumed_note(metadata))
     return metadata
 
 
