@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 COMMANDS: Final = {
     name: f"kernelmill.runtime.cli.{name.replace('-', '_')}"
-    for name in ("explain", "doctor", "info", "versions", "verify-signature", "upload")
+    for name in ("explain", "doctor", "info", "versions", "update", "verify-signature", "upload")
 }
 
 
