@@ -5,7 +5,7 @@ Each class also is the builtin that Hugging Face's ``kernels`` raises in the sam
 
 from __future__ import annotations
 
-from kernelmill.spec.errors import HostError, HubError, KernelError
+from kernelmill.spec.errors import HostError, HubError, InputError, KernelError
 
 
 class NotTrusted(KernelError, ValueError):
@@ -74,6 +74,10 @@ class NoLockfile(KernelError, FileNotFoundError):
     """A project has no ``kernels.lock``."""
 
     exit_code = 1
+
+
+class BundleError(InputError):
+    """A bundle of kernels cannot be made, or cannot be read."""
 
 
 class UnpinnedKernelWarning(UserWarning):
