@@ -36,9 +36,7 @@ def write_folder(contents: Contents, out: Path, *, is_forced: bool = False) -> N
         try:
             new = work / "new"
             _fill(contents, new)
-            if out.exists():
-                out.rename(work / "old")
-            new.rename(out)
+            _swap(new, out, work / "old")
         finally:
             with suppress(OSError):
                 shutil.rmtree(work)
@@ -58,6 +56,18 @@ def ensure_replaceable(out: Path, *, is_forced: bool) -> None:
         )
     if not is_forced:
         raise BundleError("is there already", where=str(out), hint="replace it with --force")
+
+
+def _swap(new: Path, out: Path, old: Path) -> None:
+    """Put ``new`` where ``out`` is, or leave ``out`` as it is."""
+    if out.exists():
+        out.rename(old)
+    try:
+        new.rename(out)
+    except OSError:
+        if old.exists():
+            old.rename(out)
+        raise
 
 
 def _fill(contents: Contents, folder: Path) -> None:

@@ -46,10 +46,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Collect the builds, check them, and write the bundle."""
-    from kernelmill.runtime.locking import find_lockfile, read_lockfile  # noqa: PLC0415 - only here
+    from kernelmill.runtime.errors import BundleError  # noqa: PLC0415 - only this command
+    from kernelmill.runtime.locking import find_lockfile, read_lockfile  # noqa: PLC0415 - as above
 
     path = find_lockfile(args.source)
     lockfile, text = read_lockfile(path), path.read_text(encoding="utf-8")
+    if not lockfile.kernels:
+        problem = "there is nothing to bundle: no kernel is locked"
+        raise BundleError(problem, where=str(path), hint="name one in pyproject.toml, and lock it")
     export = _export_folder if args.dir else _export_wheels
     document = export(args, _downloader(args), lockfile, text)
     if args.json:
@@ -89,13 +93,8 @@ def _targets(args: argparse.Namespace) -> tuple[Variant, ...]:
 
 def _collect(downloader: Downloader, lockfile: Lockfile) -> tuple[ExportedKernel, ...]:
     """Return the kernels with their builds, fetched and checked."""
-    from kernelmill.runtime.errors import BundleError  # noqa: PLC0415 - only this command
-    from kernelmill.runtime.export import ensure_closed, read_builds  # noqa: PLC0415 - as above
+    from kernelmill.runtime.export import ensure_closed, read_builds  # noqa: PLC0415 - only here
 
-    if not lockfile.kernels:
-        raise BundleError(
-            "there is nothing to bundle: no kernel is locked", hint="run `kernels lock` first"
-        )
     kernels = []
     for it in lockfile.kernels:
         note(printable(f"collecting {it.repo_id} (revision: {it.commit})"))
