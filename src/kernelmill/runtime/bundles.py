@@ -15,17 +15,19 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from kernelmill.runtime.bundles_format import FILE_NAME, Bundle, BundledKernel, parse
 from kernelmill.runtime.errors import BundleError
 from kernelmill.spec.errors import DigestMismatch, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from kernelmill.runtime.bundles_format import Bundle, BundledKernel
     from kernelmill.spec.names import RepoId
 
 log = logging.getLogger(__name__)
 
+FILE_NAME: Final = "kernels-bundle.json"
+"""What every bundle has at its root; see ``bundles_format``."""
 VARIABLE: Final = "KERNELS_BUNDLE"
 PACKAGE: Final = "kernelmill_bundles"
 """The folder of installed bundles, beside the other packages; one folder in it per bundle."""
@@ -121,6 +123,8 @@ def _open(root: str) -> tuple[Bundle, _Stamp]:
         stamp = found.st_ino, found.st_mtime_ns, found.st_size
         known = _opened.get(path)
         if known is None or known[0] != stamp:
+            from kernelmill.runtime.bundles_format import parse  # noqa: PLC0415 - rarely needed
+
             content = Path(path).read_text(encoding="utf-8")
             known = _opened[path] = stamp, parse(content, where=path)
     except (OSError, UnicodeDecodeError) as error:

@@ -15,9 +15,9 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
+from kernelmill.runtime.bundles import FILE_NAME
 from kernelmill.runtime.errors import BundleError
 from kernelmill.spec.errors import KernelError
 from kernelmill.spec.names import RepoId
@@ -26,7 +26,6 @@ from kernelmill.spec.reader import Faults, Place, Table, each, natural, parsed, 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FILE_NAME: Final = "kernels-bundle.json"
 FORMAT: Final = 1
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -140,29 +139,26 @@ def _kernel(value: object, place: Place) -> BundledKernel:
 
 
 def _files(value: object, place: Place) -> dict[str, str]:
-    item = table(value, place)
-    return {_path(name, place): item.required(name, _sha256, stand_in="") for name in item}
+    if not isinstance(value, dict):
+        raise place.fail("not a table of hashes", _REMAKE)
+    files: dict[str, object] = value
+    for name, sha256 in files.items():  # thousands, before a kernel loads: no place for each
+        if not _is_file_name(name):
+            raise place.fail(f"{name!r} is not the name of a file in a bundle", _REMAKE)
+        if not isinstance(sha256, str) or not _SHA256.fullmatch(sha256):
+            raise place.fail(f"{sha256!r} is not 64 hexadecimal digits", _REMAKE)
+    return {name: str(sha256) for name, sha256 in files.items()}
 
 
-def _path(name: str, place: Place) -> str:
-    path = PurePosixPath(name)
-    is_plain = str(path) == name and name.isprintable() and "\\" not in name
-    if not is_plain or path.is_absolute() or ".." in path.parts:
-        raise place.fail(f"{name!r} is not the name of a file in a bundle", _REMAKE)
-    return name
+def _is_file_name(name: str) -> bool:
+    is_plain = name.isprintable() and "\\" not in name
+    return is_plain and {"", ".", ".."}.isdisjoint(name.split("/"))
 
 
 def _commit(value: object, place: Place) -> str:
     word = text(value, place)
     if not _COMMIT.fullmatch(word):
         raise place.fail(f"{word!r} is not a commit", _REMAKE)
-    return word
-
-
-def _sha256(value: object, place: Place) -> str:
-    word = text(value, place)
-    if not _SHA256.fullmatch(word):
-        raise place.fail(f"{word!r} is not 64 hexadecimal digits", _REMAKE)
     return word
 
 

@@ -6,7 +6,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelmill.runtime.bundles_format import FILE_NAME, Bundle, BundledKernel, dumps
+from kernelmill.runtime.bundles import FILE_NAME
+from kernelmill.runtime.bundles_format import Bundle, BundledKernel, dumps
 from kernelmill.runtime.errors import BundleError
 from kernelmill.runtime.load import read_metadata, variant_of
 from kernelmill.spec import lockfile as lock_format

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
-from kernelmill.runtime.bundles_format import FILE_NAME
+from kernelmill.runtime.bundles import FILE_NAME
 from kernelmill.runtime.errors import BundleError, CacheUnusable
 from kernelmill.spec.errors import DigestMismatch
 

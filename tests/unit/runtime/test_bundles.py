@@ -5,11 +5,17 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.runtime.kernel_files import kernel_files, write_files
+from tests.unit.runtime.kernel_files import MemoryHub, kernel_files, write_files
 
 from kernelmill.runtime import api
-from kernelmill.runtime.bundles import PACKAGE, VARIABLE, find_bundled, parse_bundle_paths
-from kernelmill.runtime.bundles_format import FILE_NAME, Bundle, BundledKernel, dumps, parse
+from kernelmill.runtime.bundles import (
+    FILE_NAME,
+    PACKAGE,
+    VARIABLE,
+    find_bundled,
+    parse_bundle_paths,
+)
+from kernelmill.runtime.bundles_format import Bundle, BundledKernel, dumps, parse
 from kernelmill.runtime.errors import BundleError
 from kernelmill.runtime.export import gather, read_builds
 from kernelmill.runtime.export_folder import write_folder
@@ -42,11 +48,14 @@ def locked(version: int | None = 1, commit: str = ONE, revision: str | None = No
     return LockedKernel(repo_id=TOY, version=version, revision=revision, commit=commit)
 
 
-def test_kernel_of_a_named_bundle_is_found_and_loads(tmp_path: Path) -> None:
+def test_kernel_of_a_named_bundle_is_found_and_loads(
+    process_session: MemoryHub, tmp_path: Path
+) -> None:
     out = make_bundle(tmp_path / "bundle", locked())
     found = find_bundled(TOY, version=1, environ={VARIABLE: str(out)})
     assert found == out / f"kernels/acme--toy/{ONE}/build"
     assert api.get_local_kernel(found).VALUE == 1
+    assert process_session.calls == [], "no Hub is asked"
     other = RepoId.parse("acme/other")
     assert find_bundled(other, version=1, environ={VARIABLE: str(out)}) is None
 

@@ -12,7 +12,7 @@ from packaging.utils import parse_wheel_filename
 from tests.unit.runtime.kernel_files import MemoryHub, kernel_files, write_files
 
 from kernelmill.runtime import export_folder, probe, session
-from kernelmill.runtime.bundles_format import FILE_NAME
+from kernelmill.runtime.bundles import FILE_NAME
 from kernelmill.runtime.bundles_format import parse as parse_bundle
 from kernelmill.runtime.cli import main
 from kernelmill.runtime.errors import BundleError, CacheUnusable
