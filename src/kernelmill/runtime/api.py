@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelmill.runtime.errors import NotCached, UnpinnedKernelWarning, UnsupportedArch
+from kernelmill.runtime.memo import memoized
 from kernelmill.runtime.session import open_session
 from kernelmill.spec.errors import NoVariant
 from kernelmill.spec.names import RepoId
@@ -38,6 +39,7 @@ class VariantRejected:
     reason: str
 
 
+@memoized
 def get_kernel(
     repo_id: str,
     *,
@@ -81,7 +83,7 @@ def get_kernel(
         repo_id, version=version, revision=revision, trust_remote_code=trust_remote_code
     )
     if selection.choice.advice:
-        warnings.warn(selection.choice.advice, UnpinnedKernelWarning, stacklevel=2)
+        warnings.warn(selection.choice.advice, UnpinnedKernelWarning, stacklevel=3)
     return session.load(selection, check_arch=check_arch)
 
 

@@ -81,7 +81,7 @@ def explain(
 ) -> Explanation:
     """Return what ``get_kernel`` would do with the same arguments. Fetches no file of a kernel."""
     repo = RepoId.parse(repo_id)
-    distrust = check_publisher(session.hub, session.cache, repo)
+    distrust = check_publisher(session.hub, repo)
     selection = session.look_up(repo, version=version, revision=revision)
     chosen = selection.resolution.chosen
     return Explanation(

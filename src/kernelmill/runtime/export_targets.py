@@ -25,7 +25,7 @@ def fetch_catalogue(downloader: Downloader, kernels: Sequence[LockedKernel]) -> 
     """Ask which builds each kernel has; trust comes first, as everywhere."""
     hub, found = downloader.hub, {}
     for it in kernels:
-        pass_gate(hub, downloader.cache, it.repo_id, downloader.trust)
+        pass_gate(hub, it.repo_id, downloader.trust)
         found[it] = hub.fetch_folders(it.repo_id, it.commit, BUILD_FOLDER)
     return found
 

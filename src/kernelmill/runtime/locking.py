@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from kernelmill.runtime.cache import Cache
     from kernelmill.runtime.hub import Hub
+    from kernelmill.runtime.settings import Settings
     from kernelmill.runtime.trust import Trust
     from kernelmill.spec.dependencies import KernelDependency
     from kernelmill.spec.names import RepoId
@@ -86,12 +87,6 @@ class Locker:
             VersionNotFound: a version does not exist.
             HubError: the Hub cannot be reached, or says no.
         """
-        if self.hub.is_offline:
-            raise InputError(
-                "locking needs the Hub, and the network must not be used",
-                where=self.hub.endpoint,
-                hint="unset HF_HUB_OFFLINE",
-            )
         graph: Graph = {}
         waiting = list(dependencies)
         while waiting:
@@ -112,25 +107,41 @@ class Locker:
 
     def _explore(self, wanted: KernelDependency) -> tuple[KernelDependency, ...]:
         repo = wanted.repo_id
-        pass_gate(self.hub, self.cache, repo, self.trust)
+        pass_gate(self.hub, repo, self.trust)
         choice = choose_revision(self.hub, repo, version=wanted.version, revision=wanted.revision)
         self._commits[wanted] = choice.commit
         self.report(f"{repo} {wish_of(wanted)}: {choice.commit}")
         return fetch_dependencies(self.hub, self.cache, repo, choice.commit)
 
 
-def pass_gate(hub: Hub, cache: Cache, repo: RepoId, trust: Trust) -> None:
+def pass_gate(hub: Hub, repo: RepoId, trust: Trust) -> None:
     """Ask for trust as loading does, with the advice that a command's user can follow.
 
     Raises:
         NotTrusted: nobody vouches for the publisher, nor allows the repository.
     """
     try:
-        if ensure_trusted(hub, cache, repo, trust):
-            cache.remember_trust(repo)
+        ensure_trusted(hub, repo, trust)
     except NotTrusted as error:
         hint = f"to trust it all the same: --allow {repo}, or --trust-remote-code for everything"
         raise NotTrusted(error.problem, where=error.where, hint=hint) from error
+
+
+def open_live_hub(settings: Settings) -> Hub:
+    """Return the Hub itself, without what is remembered of it: a lock says what is true now.
+
+    Raises:
+        InputError: there is to be no network.
+    """
+    if settings.is_offline:
+        raise InputError(
+            "locking needs the Hub, and the network must not be used",
+            where=settings.endpoint,
+            hint="unset HF_HUB_OFFLINE",
+        )
+    from kernelmill.runtime.hub.remote import RemoteHub  # noqa: PLC0415 - costs 0.3 s
+
+    return RemoteHub(settings.endpoint)
 
 
 class Wish(Protocol):

@@ -36,7 +36,7 @@ def fetch_dependencies(
     missing = [it for it in builds.values() if not (snapshot / it.path).is_file()]
     if missing:
         with cache.lock(repo):
-            hub.download(repo, commit, [it.path for it in missing], cache.root)
+            hub.download(repo, commit, missing, cache.root)
     found = {
         dependency: None
         for variant in builds

@@ -68,7 +68,7 @@ class Downloader:
             DigestMismatch: a build is not the one that was locked, or that was published.
             HubError: the Hub says no.
         """
-        pass_gate(self.hub, self.cache, kernel.repo_id, self.trust)
+        pass_gate(self.hub, kernel.repo_id, self.trust)
         names = self.hub.fetch_folders(kernel.repo_id, kernel.commit, BUILD_FOLDER)
         return tuple(self._fetch(kernel, it) for it in self.select(kernel, names))
 

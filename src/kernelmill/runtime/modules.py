@@ -13,13 +13,13 @@ from importlib.machinery import (
     SourceFileLoader,
 )
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelmill.runtime.errors import KernelClash
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
     from types import CodeType, ModuleType
 
     from kernelmill.runtime.integrity import Contents
@@ -62,7 +62,7 @@ class VerifiedExtensionLoader(ExtensionFileLoader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Open the module's library."""
-        self._contents.verify(self.path, Path(self.path).read_bytes())
+        self._contents.verify_file(self.path)
         return super().create_module(spec)
 
 

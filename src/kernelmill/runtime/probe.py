@@ -10,7 +10,6 @@ import os
 import platform
 import re
 import sys
-import sysconfig
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.spec.backend import Backend, normalise_gfx
@@ -48,7 +47,7 @@ def probe_host() -> Host:
         cxx11_abi=cxx11_abi_of(torch) if torch else None,
         tvm_ffi=_probe_tvm_ffi(),
         glibc=_probe_glibc(),
-        is_free_threaded=bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+        is_free_threaded="t" in getattr(sys, "abiflags", ""),
         python=sys.version_info[:2],
         macos=_probe_macos(),
     )

@@ -11,7 +11,7 @@ import pytest
 from packaging.utils import parse_wheel_filename
 from tests.unit.runtime.kernel_files import MemoryHub, kernel_files, write_files
 
-from kernelmill.runtime import export_folder, probe, session
+from kernelmill.runtime import export_folder, probe
 from kernelmill.runtime.bundles import FILE_NAME
 from kernelmill.runtime.bundles_format import parse as parse_bundle
 from kernelmill.runtime.cli import main
@@ -29,6 +29,7 @@ from kernelmill.runtime.export import (
 from kernelmill.runtime.export_folder import write_folder
 from kernelmill.runtime.export_targets import common_targets, select_targets
 from kernelmill.runtime.export_wheel import name_wheel, required_packages, write_wheel
+from kernelmill.runtime.hub import opening
 from kernelmill.spec.dependencies import KernelDependency
 from kernelmill.spec.errors import DigestMismatch, NoVariant
 from kernelmill.spec.lockfile import LockedKernel, Lockfile
@@ -311,7 +312,7 @@ def test_kernel_that_is_not_locked_is_missed(kernels: list[ExportedKernel]) -> N
 @pytest.fixture
 def project(tmp_path: Path, hub: MemoryHub, host: Host, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A locked project, and the commands' Hub in memory."""
-    monkeypatch.setattr(session, "open_hub", lambda *_, **__: hub)
+    monkeypatch.setattr(opening, "open_hub", lambda *_, **__: hub)
     monkeypatch.setattr(probe, "probe_host", lambda: host)
     commit = hub.publish("acme/toy", "v1", {"torch-cpu": kernel_files(), CU128: kernel_files()})
     entry = {"dependency": {"repo-id": "acme/toy", "version": 1}, "lock": {"commit": commit}}

@@ -49,13 +49,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _lock(args: argparse.Namespace) -> Lock:
     from kernelmill.runtime.cache import Cache  # noqa: PLC0415 - only this command
-    from kernelmill.runtime.locking import Locker  # noqa: PLC0415 - as above
+    from kernelmill.runtime.locking import Locker, open_live_hub  # noqa: PLC0415 - as above
     from kernelmill.runtime.locking_project import (  # noqa: PLC0415 - as above
         FILE_NAME,
         read_project,
         require_dependencies,
     )
-    from kernelmill.runtime.session import open_hub  # noqa: PLC0415 - as above
     from kernelmill.runtime.settings import read_settings  # noqa: PLC0415 - as above
 
     where = str(args.folder / FILE_NAME)
@@ -63,7 +62,7 @@ def _lock(args: argparse.Namespace) -> Lock:
     settings = read_settings()
     cache = Cache(root=settings.cache_dir)
     trust = arguments.trust_of(args)
-    return Locker(hub=open_hub(settings, cache), cache=cache, trust=trust).lock(dependencies)
+    return Locker(hub=open_live_hub(settings), cache=cache, trust=trust).lock(dependencies)
 
 
 def _read_old(path: Path, *, is_strict: bool) -> Lockfile:
