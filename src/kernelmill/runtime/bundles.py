@@ -81,7 +81,7 @@ def parse_bundle_paths(value: str) -> tuple[Path, ...]:
     Raises:
         InputError: one is not the folder of a bundle.
     """
-    paths = tuple(Path(part).expanduser() for part in value.split(os.pathsep) if part)
+    paths = tuple(Path(os.path.expanduser(it)) for it in value.split(os.pathsep) if it)  # noqa: PTH111 - leaves a ~ alone where there is no home
     for path in paths:
         if not (path / FILE_NAME).is_file():
             raise InputError(

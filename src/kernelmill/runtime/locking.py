@@ -110,7 +110,7 @@ class Locker:
         pass_gate(self.hub, repo, self.trust)
         choice = choose_revision(self.hub, repo, version=wanted.version, revision=wanted.revision)
         self._commits[wanted] = choice.commit
-        self.report(f"{repo} {wish_of(wanted)}: {choice.commit}")
+        self.report(f"found {repo} {wish_of(wanted)} at {choice.commit}")
         return fetch_dependencies(self.hub, self.cache, repo, choice.commit)
 
 

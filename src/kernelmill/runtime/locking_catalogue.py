@@ -62,6 +62,8 @@ def metadata_of(files: Iterable[RemoteFile], repo: RepoId, commit: str) -> dict[
         if path == _METADATA:
             _ensure_small(file, repo, commit)
             found[folder] = file
+    if not builds:
+        log.warning("'%s' has no builds at %s: it cannot be loaded from there", repo, commit)
     for variant in sorted(builds - set(found)):
         log.warning("%s of '%s' holds no %s: what it loads is unknown", variant, repo, _METADATA)
     return dict(sorted(found.items()))

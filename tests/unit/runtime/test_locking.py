@@ -177,6 +177,14 @@ def test_lock_warns_of_builds_that_say_nothing(
     assert "torch-cpu of 'acme/old' holds no metadata.json" in caplog.text
 
 
+def test_lock_warns_of_a_kernel_without_builds(
+    hub: MemoryHub, cache: Cache, caplog: pytest.LogCaptureFixture
+) -> None:
+    commit = hub.publish("acme/moved", "v1", {})
+    Locker(hub=hub, cache=cache).lock([wish("acme/moved")])
+    assert f"'acme/moved' has no builds at {commit}" in caplog.text
+
+
 def test_lock_needs_the_network() -> None:
     with pytest.raises(InputError, match="locking needs the Hub"):
         open_live_hub(read_settings({"HF_HUB_OFFLINE": "1"}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernelmill.console import printable
 from kernelmill.runtime.cli import arguments
 from kernelmill.runtime.cli.output import note, print_json
 
@@ -61,8 +62,13 @@ def _lock(args: argparse.Namespace) -> Lock:
     dependencies = require_dependencies(read_project(args.folder), where=where)
     settings = read_settings()
     cache = Cache(root=settings.cache_dir)
-    trust = arguments.trust_of(args)
-    return Locker(hub=open_live_hub(settings), cache=cache, trust=trust).lock(dependencies)
+    locker = Locker(
+        hub=open_live_hub(settings),
+        cache=cache,
+        trust=arguments.trust_of(args),
+        report=lambda text: note(printable(text)),
+    )
+    return locker.lock(dependencies)
 
 
 def _read_old(path: Path, *, is_strict: bool) -> Lockfile:
@@ -84,9 +90,10 @@ def _read_old(path: Path, *, is_strict: bool) -> Lockfile:
 
 def _print(path: Path, lock: Lock, changes: tuple[Change, ...], *, is_check: bool) -> None:
     for circle in lock.cycles:
-        note(f"these kernels load each other, which loading refuses: {' -> '.join(circle)}")
+        way = printable(" -> ".join(circle))
+        note(f"these kernels load each other, which loading refuses: {way}")
     for each in changes:
-        print(each)
+        print(printable(str(each)))
     count = len(lock.lockfile.kernels)
     kernels = f"{count} kernel{'' if count == 1 else 's'}"
     if not is_check:
