@@ -5,11 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import random
+import shutil
 import socket
 import subprocess
 import sys
 import sysconfig
+import time
 import venv
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +21,14 @@ import pytest
 from demo.hub import RunningHub, serving
 from tests.unit.runtime.kernel_files import kernel_files, unload_kernels, write_files
 
+from kernelmill.runtime.bundles import find_bundled
 from kernelmill.runtime.cli import main
+from kernelmill.runtime.integrity import check_integrity
+from kernelmill.runtime.load import read_metadata
+from kernelmill.spec import metadata as metadata_format
 from kernelmill.spec.backend import Backend
+from kernelmill.spec.dependencies import KernelDependency
+from kernelmill.spec.names import RepoId
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -171,6 +181,68 @@ def test_wheel_loads_once_it_is_installed(
     command = [sys.executable, "-m", "pip", "--python", str(python), "uninstall", "-q", "-y"]
     subprocess.run([*command, "kernels-bundle-my-app"], check=True, timeout=120)
     assert load(python, repo, unplugged, tmp_path) == ("no bundle",)
+
+
+def loading(*repos: str) -> dict[str, bytes]:
+    """Return a build that loads version 1 of other kernels."""
+    files = kernel_files(sources={"needs.py": f"NAMES = {repos!r}\n"})
+    metadata = metadata_format.parse(files["metadata.json"].decode(), where="metadata.json")
+    wishes = tuple(KernelDependency(repo_id=RepoId.parse(it), version=1) for it in repos)
+    text = metadata_format.dumps(replace(metadata, kernel_depends=wishes))
+    return files | {"metadata.json": text.encode()}
+
+
+def test_kernels_that_a_kernel_loads_travel_along(
+    client: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    publish(tmp_path / "leaf", "acme/leaf", {"torch-universal": kernel_files(value="leaf")})
+    publish(tmp_path / "top", "acme/top", {"torch-cpu": loading("acme/leaf")})
+    project = make_project(tmp_path / "project", '"acme/top" = 1')
+    assert main(["lock", str(project)]) == 0
+    cached = [it.name for it in (tmp_path / "cache").rglob("snapshots/*/build/*/*")]
+    assert cached == ["metadata.json"] * 2, "locking downloads nothing else"
+    capsys.readouterr()
+    arguments = ["--variant", "torch-cpu", "--json"]
+    assert main(["export", str(project), "--wheel", str(tmp_path / "out"), *arguments]) == 0
+    (wheel,) = json.loads(capsys.readouterr().out)["wheels"]
+    assert [(it["repo_id"], it["builds"]) for it in wheel["kernels"]] == [
+        ("acme/leaf", ["torch-universal"]),
+        ("acme/top", ["torch-cpu"]),
+    ]
+    entries = json.loads((project / "kernels.lock").read_text())
+    (project / "kernels.lock").write_text(json.dumps(entries[1:]))
+    assert main(["export", str(project), "--dir", str(tmp_path / "bundle")]) == 2
+    assert "torch-cpu of 'acme/top' loads 'acme/leaf' (version 1)" in capsys.readouterr().err
+
+
+@pytest.mark.long
+def test_killed_export_leaves_all_or_nothing(project: Path, repo: str, tmp_path: Path) -> None:
+    """Kill it at random moments; what is there under its name always is a whole bundle."""
+    assert main(["download", str(project)]) == 0
+    out, chance = tmp_path / "out" / "bundle", random.Random(20261201)
+    command = [sys.executable, "-m", "kernelmill.runtime", "export", str(project), "--force"]
+    env = os.environ | {"PYTHONPATH": str(ROOT / "src"), "HF_HUB_OFFLINE": "1"}
+    seen = set()
+    for _ in range(40):
+        with subprocess.Popen([*command, "--dir", str(out)], env=env, stderr=subprocess.PIPE) as it:
+            assert it.stderr is not None
+            it.stderr.readline()  # once it collects
+            time.sleep(chance.uniform(0, 0.1))
+            it.kill()
+        seen.add(out.exists())
+        if out.exists():
+            environ = {"KERNELS_BUNDLE": str(out)}
+            folder = find_bundled(RepoId.parse(repo), version=1, environ=environ)
+            assert folder is not None
+            assert (
+                check_integrity(
+                    folder / "torch-cpu", read_metadata(folder / "torch-cpu").digest, root=folder
+                )
+                == ()
+            )
+            if chance.random() < 0.5:
+                shutil.rmtree(out)
+    assert seen == {True, False}, "the moments were well chosen"
 
 
 def old_lock(project: Path, variants: Mapping[str, str]) -> None:
