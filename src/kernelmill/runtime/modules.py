@@ -63,7 +63,17 @@ class VerifiedExtensionLoader(ExtensionFileLoader):
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Open the module's library."""
         self._contents.verify_file(self.path)
+        if sys.platform == "linux" and (complaint := _foresee(self.path)):
+            raise ImportError(f"{self.path}: {complaint}", name=self.name, path=self.path)
         return super().create_module(spec)
+
+
+def _foresee(path: str) -> str:
+    # Only compiled kernels need these.
+    from kernelmill.runtime.dlopen import foresee_file  # noqa: PLC0415
+    from kernelmill.runtime.probe import probe_cpu, probe_glibc  # noqa: PLC0415
+
+    return foresee_file(path, cpu=probe_cpu(), glibc=probe_glibc())
 
 
 class KernelFinder:
@@ -81,6 +91,8 @@ class KernelFinder:
     def dismiss(self, module_id: str) -> None:
         """Forget a kernel that could not be imported."""
         self._contents.pop(module_id, None)
+        if not self._contents and self in sys.meta_path:
+            sys.meta_path.remove(self)
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

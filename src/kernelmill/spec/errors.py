@@ -69,6 +69,10 @@ class LockfileError(InputError):
     """``kernels.lock`` is wrong."""
 
 
+class StatusError(InputError):
+    """``kernel-status.toml`` is wrong."""
+
+
 class PublicationError(InputError):
     """What is to be uploaded is not a publishable kernel."""
 
