@@ -10,8 +10,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS: Final = {
-    name: f"kernelmill.runtime.cli.{name}"
-    for name in ("explain", "doctor", "info", "versions", "upload", "lock", "download", "export")
+    name: f"kernelmill.runtime.cli.{name.replace('-', '_')}"
+    for name in (
+        "explain",
+        "doctor",
+        "info",
+        "versions",
+        "verify-signature",
+        "lock",
+        "download",
+        "export",
+        "upload",
+    )
 }
 
 
