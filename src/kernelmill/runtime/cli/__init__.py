@@ -17,6 +17,7 @@ COMMANDS: Final = {
         "info",
         "versions",
         "verify-signature",
+        "update",
         "lock",
         "download",
         "export",

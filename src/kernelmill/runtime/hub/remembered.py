@@ -48,18 +48,34 @@ class RememberedHub:
         connect: Callable[[], Hub],
         max_age_s: float,
         now: Callable[[], float] = time.time,
+        is_forgiving: bool = True,
     ) -> None:
-        """Connect to nothing yet: ``connect`` is called for the first question, if there is one."""
+        """Connect to nothing yet: ``connect`` is called for the first question, if there is one.
+
+        ``is_forgiving`` says whether the last word stands while the Hub does not answer.
+        """
         self.endpoint = endpoint
         self._cache = cache
         self._connect = connect
         self._max_age_s = max_age_s
         self._now = now
+        self._is_forgiving = is_forgiving
         self._records = Records(cache, now)
         self._memory = CachedHub(endpoint=endpoint, cache=cache)
         self._remote: Hub | None = None
         self._silence: HubUnreachable | None = None
         self._has_warned = False
+
+    def asking_always(self) -> RememberedHub:
+        """Return the same Hub without its memory: asked each time, and its silence is an error."""
+        return RememberedHub(
+            endpoint=self.endpoint,
+            cache=self._cache,
+            connect=self._connect,
+            max_age_s=0.0,
+            now=self._now,
+            is_forgiving=False,
+        )
 
     def fetch_trust(self, organisation: str) -> bool | None:
         """Tell whether the Hub vouches for ``organisation``. A no is asked again each time."""
@@ -69,7 +85,7 @@ class RememberedHub:
         try:
             answer = self._ask(lambda hub: hub.fetch_trust(organisation))
         except HubUnreachable:
-            if not (vouch and vouch.is_trusted):
+            if not (vouch and vouch.is_trusted and self._is_forgiving):
                 raise
             self._warn()
             return True
@@ -88,7 +104,8 @@ class RememberedHub:
                 refs = self._ask(lambda hub: hub.fetch_refs(repo))
             except HubUnreachable:
                 refs = self._memory.fetch_refs(repo)
-                if not refs.branches or (wanted and wanted not in refs.branches):
+                is_known = wanted in refs.branches if wanted else bool(refs.branches)
+                if not (is_known and self._is_forgiving):
                     raise
                 self._warn()
                 return refs
@@ -115,6 +132,8 @@ class RememberedHub:
             try:
                 commit = self._ask(lambda hub: hub.fetch_commit(repo, revision))
             except HubUnreachable as error:
+                if not self._is_forgiving:
+                    raise
                 try:
                     commit = self._memory.fetch_commit(repo, revision)
                 except NotCached:
