@@ -107,12 +107,12 @@ def unplugged(tmp_path: Path) -> dict[str, str]:
 LOAD = """
 import sys
 import kernels
-from kernelmill.runtime.bundles import find_bundled
-from kernelmill.spec.names import RepoId
-folder = find_bundled(RepoId.parse(sys.argv[1]), version=1)
-if folder is None:
+try:
+    kernel = kernels.get_kernel(sys.argv[1], version=1)
+except ConnectionError:
     sys.exit("no bundle")
-print(kernels.get_local_kernel(folder).VALUE, folder)
+(loaded,) = kernels.get_loaded_kernels()
+print(kernel.VALUE, kernel.__file__, "huggingface_hub" in sys.modules, loaded.repo_info)
 """
 
 
@@ -135,6 +135,7 @@ def test_folder_loads_without_a_network(
     found = load(sys.executable, repo, env | {"KERNELS_BUNDLE": str(out)}, tmp_path)
     assert found[0] == "1"
     assert found[1].startswith(str(out))
+    assert found[2:] == ("False", "None"), "nothing that could use a network was imported"
     (source,) = out.rglob("torch-cpu/__init__.py")
     source.write_text("VALUE = 'evil'\n")
     (message,) = load(sys.executable, repo, env | {"KERNELS_BUNDLE": str(out)}, tmp_path)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.runtime.kernel_files import MemoryHub, kernel_files, write_files
 
-from kernelmill.runtime import api
+from kernelmill.runtime import api, resolvers
 from kernelmill.runtime.bundles import (
     FILE_NAME,
     PACKAGE,
@@ -19,8 +19,9 @@ from kernelmill.runtime.bundles_format import Bundle, BundledKernel, dumps, pars
 from kernelmill.runtime.errors import BundleError
 from kernelmill.runtime.export import gather, read_builds
 from kernelmill.runtime.export_folder import write_folder
-from kernelmill.spec.errors import DigestMismatch, InputError
-from kernelmill.spec.lockfile import LockedKernel
+from kernelmill.spec import lockfile as lock_format
+from kernelmill.spec.errors import DigestMismatch, InputError, NoVariant
+from kernelmill.spec.lockfile import LockedKernel, Lockfile
 from kernelmill.spec.names import RepoId
 
 if TYPE_CHECKING:
@@ -219,3 +220,49 @@ def test_build_without_a_digest_is_hashed_whole(tmp_path: Path, name: str, findi
     write_files(next(other.rglob("torch-cpu")), {name: b"VALUE = 'evil'"})
     with pytest.raises(DigestMismatch, match=finding):
         find_bundled(TOY, environ={VARIABLE: str(other)})
+
+
+@pytest.fixture
+def named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A bundle that the environment of this process names."""
+    out = make_bundle(tmp_path / "bundle", locked())
+    monkeypatch.setenv(VARIABLE, str(out))
+    return out
+
+
+def test_every_way_in_finds_the_bundle_and_asks_no_hub(
+    process_session: MemoryHub, named: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process_session.publish("acme/toy", "v1", {"torch-cpu": kernel_files(value="hub")})
+    kernel = api.get_kernel("acme/toy", version=1)
+    assert kernel.VALUE == 1
+    assert api.get_kernel("acme/toy", revision=ONE) is kernel
+    assert api.has_kernel("acme/toy", version=1)
+    lock = tmp_path / "kernels.lock"
+    lock.write_text(
+        lock_format.dumps(Lockfile(kernels=(locked(),))),
+    )
+    assert api.get_locked_kernel("acme/toy", lockfile=lock) is kernel
+    assert process_session.calls == []
+    monkeypatch.setattr(resolvers, "find_bundled", None)
+    assert api.get_kernel("acme/toy", version=1) is kernel, "the same call is remembered"
+
+
+def test_override_comes_before_the_bundle_and_the_hub_after_it(
+    process_session: MemoryHub, named: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process_session.publish("acme/toy", "v2", {"torch-cpu": kernel_files(value="hub")})
+    assert api.get_kernel("acme/toy", version=2).VALUE == "hub", "the bundle has version 1 alone"
+    write_files(tmp_path / "mine/torch-cpu", kernel_files(value="mine"))
+    monkeypatch.setenv("LOCAL_KERNELS", f"acme/toy={tmp_path / 'mine'}")
+    assert api.get_kernel("acme/toy", version=1).VALUE == "mine"
+
+
+def test_bundle_without_a_build_for_this_machine_says_so(
+    process_session: MemoryHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = make_bundle(tmp_path / "bundle", locked(), builds={"torch-tpu": kernel_files()})
+    monkeypatch.setenv(VARIABLE, str(out))
+    with pytest.raises(NoVariant, match=r"torch-tpu: backend \(tpu\) does not match"):
+        api.get_kernel("acme/toy", version=1)
+    assert process_session.calls == []
