@@ -109,6 +109,7 @@ def test_another_environment_is_answered_anew(
     values = {
         "HF_ENDPOINT": "http://other.test",
         "LOCAL_KERNELS": f"acme/other={tmp_path}",
+        "KERNELS_BUNDLE": ":",
         "KERNELS_REVALIDATE": "5",
     }
     monkeypatch.setenv(name, values.get(name, str(tmp_path / "elsewhere")))
