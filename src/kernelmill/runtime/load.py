@@ -16,6 +16,7 @@ from kernelmill.runtime.errors import KernelClash, LoadFailed, NoModule
 from kernelmill.runtime.integrity import Contents, check_integrity, read_digest
 from kernelmill.runtime.loaded import LOADED, LoadedKernel, RepoInfo, get_loaded_kernels
 from kernelmill.runtime.mapped import read_runtimes, second_runtimes
+from kernelmill.runtime.signatures.requirement import ensure_signed
 from kernelmill.spec import metadata as metadata_format
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.errors import DigestMismatch, InvalidVariant, MetadataError
@@ -58,16 +59,20 @@ def load_variant(
 
     Raises:
         MetadataError: there is no usable ``metadata.json``.
+        NotSigned: it comes from a Hub, and the environment asks for a signature that it lacks.
         DigestMismatch: a file is missing, was changed or was added.
         KernelClash: its id belongs to another module.
         LoadFailed: its compiled part does not fit this process.
         NoModule: it has no ``__init__.py``.
     """
     folder = folder.resolve()
-    if folder in LOADED:
-        return LOADED[folder].module
+    known = LOADED.get(folder)
     name = repo_info.repo_id.rpartition("/")[2] if repo_info else folder.name
-    metadata = read_metadata(folder, name=name)
+    metadata = known.metadata if known else read_metadata(folder, name=name)
+    if repo_info:  # folders that the caller names are the caller's own
+        ensure_signed(folder, metadata=metadata, root=root)
+    if known:
+        return known.module
     with _lock_of(metadata.id):
         if folder not in LOADED:
             ensure_integrity(folder, metadata, root=root)

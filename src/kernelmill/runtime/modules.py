@@ -117,6 +117,9 @@ class KernelFinder:
 
 FINDER = KernelFinder()
 
+_failed: dict[str, tuple[ModuleType, ...]] = {}
+"""Kernel -> what was left of it when its last import failed."""
+
 
 def import_kernel(module_id: str, file: Path, contents: Contents) -> ModuleType:
     """Run a kernel's ``__init__.py`` as the module ``module_id``. A failure leaves nothing behind.
@@ -138,19 +141,31 @@ def import_kernel(module_id: str, file: Path, contents: Contents) -> ModuleType:
     )
     if spec is None or spec.loader is None:
         raise ImportError(f"cannot load a module from {file}", name=module_id, path=str(file))
+    _clear_failed(module_id)
     module = module_from_spec(spec)
     FINDER.admit(module_id, contents)
     sys.modules[module_id] = module
     try:
         spec.loader.exec_module(module)
     except BaseException:
-        forget(module_id)
+        _failed[module_id] = forget(module_id)
         raise
     return module
 
 
-def forget(module_id: str) -> None:
-    """Remove a kernel and its submodules from the interpreter."""
+def _clear_failed(module_id: str) -> None:
+    """Take back what an import of ``module_id`` that failed has registered elsewhere.
+
+    PyTorch keeps a kernel's Python functions, those keep their module's namespace, and the
+    ``Library`` object in there keeps the operators registered: a circle no collector sees. It is
+    broken by emptying the namespace; not at once, for the error may still need it to be printed.
+    """
+    for module in _failed.pop(module_id, ()):
+        vars(module).clear()
+
+
+def forget(module_id: str) -> tuple[ModuleType, ...]:
+    """Remove a kernel and its submodules from the interpreter, and return them."""
     FINDER.dismiss(module_id)
-    for name in [each for each in sys.modules if each.partition(".")[0] == module_id]:
-        del sys.modules[name]
+    names = [each for each in sys.modules if each.partition(".")[0] == module_id]
+    return tuple(sys.modules.pop(name) for name in names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +11,7 @@ from tests.unit.runtime.kernel_files import MemoryHub, kernel_files, unload_kern
 
 from kernelmill.runtime import memo, session
 from kernelmill.runtime.api import get_kernel
-from kernelmill.runtime.errors import NotTrusted, UnpinnedKernelWarning
+from kernelmill.runtime.errors import NotSigned, NotTrusted, UnpinnedKernelWarning
 from kernelmill.runtime.hub.remembered import RememberedHub
 from kernelmill.runtime.settings import DECIDING_VARIABLES
 from kernelmill.spec.errors import InputError
@@ -111,10 +112,22 @@ def test_another_environment_is_answered_anew(
         "LOCAL_KERNELS": f"acme/other={tmp_path}",
         "KERNELS_BUNDLE": ":",
         "KERNELS_REVALIDATE": "5",
+        "KERNELS_REQUIRE_SIGNATURE": "1",
     }
     monkeypatch.setenv(name, values.get(name, str(tmp_path / "elsewhere")))
-    get_kernel(TOY, version=1)
+    # The toy is not signed, and a loaded kernel needs a signature like any other.
+    with suppress(NotSigned, InputError):
+        get_kernel(TOY, version=1)
     assert CountedHub.questions == 2
+
+
+def test_signature_can_be_required_of_a_kernel_that_is_loaded(
+    toy: MemoryHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    get_kernel(TOY, version=1)
+    monkeypatch.setenv("KERNELS_REQUIRE_SIGNATURE", "1")
+    with pytest.raises(NotSigned, match="kernel is not signed by anybody who is trusted here"):
+        get_kernel(TOY, version=1)
 
 
 def test_override_takes_effect_at_once(
