@@ -77,6 +77,10 @@ class Downloader:
         if expected := kernel.variant_hashes.get(variant):
             folder = f"{BUILD_FOLDER}/{variant}"
             ensure_locked_hash(self.hub.fetch_files(repo, commit, folder), folder, expected)
+        elif kernel.variant_hashes:
+            log.warning(
+                "the old lock file has no hash for %s of '%s': lock it again", variant, repo
+            )
         path = fetch_variant(self.hub, self.cache, repo, commit=commit, variant=variant)
         metadata = read_metadata(path, name=repo.name)
         ensure_integrity(path, metadata, root=self.cache.root)

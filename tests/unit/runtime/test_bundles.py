@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import site
 import sys
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from kernelmill.runtime.bundles import (
     parse_bundle_paths,
 )
 from kernelmill.runtime.bundles_format import Bundle, BundledKernel, dumps, parse
+from kernelmill.runtime.cli import main
 from kernelmill.runtime.errors import BundleError
 from kernelmill.runtime.export import gather, read_builds
 from kernelmill.runtime.export_folder import write_folder
@@ -246,6 +248,26 @@ def test_every_way_in_finds_the_bundle_and_asks_no_hub(
     assert process_session.calls == []
     monkeypatch.setattr(resolvers, "find_bundled", None)
     assert api.get_kernel("acme/toy", version=1) is kernel, "the same call is remembered"
+
+
+def test_newest_of_the_bundle_is_meant_where_nothing_is_named(
+    process_session: MemoryHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = make_bundle(tmp_path / "bundle", locked(1), locked(2, TWO))
+    monkeypatch.setenv(VARIABLE, str(out))
+    found = api.get_kernel("acme/toy").__file__
+    assert found is not None
+    assert TWO in found
+    assert process_session.calls == []
+
+
+def test_explain_names_the_bundle(
+    process_session: MemoryHub, named: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    process_session.publish("acme/toy", "v1", {"torch-cpu": kernel_files(value="hub")})
+    main(["explain", "acme/toy", "--version", "1", "--json"])
+    folder = named / f"kernels/acme--toy/{ONE}/build"
+    assert json.loads(capsys.readouterr().out)["override"] == str(folder)
 
 
 def test_override_comes_before_the_bundle_and_the_hub_after_it(

@@ -92,6 +92,20 @@ def test_old_lock_compares_the_hubs_ids() -> None:
     ensure_locked_hash(nameless, "build/torch-cpu", expected)
 
 
+def test_old_lock_without_a_hash_for_a_build_is_told(
+    hub: MemoryHub, cache: Cache, caplog: pytest.LogCaptureFixture
+) -> None:
+    """R13: the old format has hashes for some builds alone, and loading by it refuses others."""
+    commit = hub.publish("acme/toy", "v1", {"tvm-ffi01-cpu-x86_64-linux": kernel_files()})
+    kernel = LockedKernel(
+        repo_id=RepoId.parse("acme/toy"),
+        commit=commit,
+        variant_hashes={"torch-cpu": f"sha256-{'0' * 64}"},
+    )
+    Downloader(hub=hub, cache=cache, select=select_all).download(kernel)
+    assert "no hash for tvm-ffi01-cpu-x86_64-linux of 'acme/toy'" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("errors", "status"),
     [
