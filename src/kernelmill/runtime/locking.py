@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import logging
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kernelmill.runtime.cache import write_whole
 from kernelmill.runtime.errors import CacheUnusable, NoLockfile, NotTrusted
 from kernelmill.runtime.locking_catalogue import fetch_dependencies
+from kernelmill.runtime.locking_changes import wish_of
 from kernelmill.runtime.revisions import choose_revision
 from kernelmill.runtime.trust import ensure_trusted
 from kernelmill.spec import lockfile as lock_format
@@ -21,7 +22,7 @@ from kernelmill.spec.errors import InputError, LockfileError
 from kernelmill.spec.lockfile import FILE_NAME, LockedKernel, Lockfile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable
 
     from kernelmill.runtime.cache import Cache
     from kernelmill.runtime.hub import Hub
@@ -34,30 +35,6 @@ log = logging.getLogger(__name__)
 
 Graph = dict["KernelDependency", tuple["KernelDependency", ...]]
 """Each kernel, with those that any of its builds loads."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """One way in which a lock file is out of date."""
-
-    kind: Literal["added", "removed", "moved", "format"]
-    repo_id: RepoId
-    wanted: str
-    """``version 1``, a revision in words, or nothing for the old format."""
-    before: str = ""
-    after: str = ""
-
-    def __str__(self) -> str:
-        name = f"{self.repo_id} {self.wanted}".rstrip()
-        match self.kind:
-            case "added":
-                return f"{name}: not locked yet, would be {self.after}"
-            case "removed":
-                return f"{name}: locked, but nothing asks for it"
-            case "moved":
-                return f"{name}: {self.before} -> {self.after}"
-            case "format":
-                return f"{name}: in the format until kernels 0.16, which names no version"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,25 +121,6 @@ def open_live_hub(settings: Settings) -> Hub:
     return RemoteHub(settings.endpoint)
 
 
-class Wish(Protocol):
-    """What names a version or a revision."""
-
-    @property
-    def version(self) -> int | None:
-        """The version."""
-
-    @property
-    def revision(self) -> str | None:
-        """The branch, tag or commit."""
-
-
-def wish_of(wanted: Wish) -> str:
-    """Name the version or the revision that is asked for; empty where neither is known."""
-    if wanted.version is not None:
-        return f"version {wanted.version}"
-    return f"revision {wanted.revision}" if wanted.revision is not None else ""
-
-
 def find_cycles(graph: Graph) -> tuple[tuple[str, ...], ...]:
     """Return the kernels that load each other, as circles that begin and end with the same one."""
     circles = {_circle(graph, start) for start in graph} - {()}
@@ -190,39 +148,6 @@ def _sort_key(it: KernelDependency) -> tuple[str, bool, int, str]:
 
 def _name(it: KernelDependency) -> str:
     return f"{it.repo_id} {wish_of(it)}"
-
-
-def compare(old: Lockfile, new: Lockfile) -> tuple[Change, ...]:
-    """Say how ``old`` differs from ``new``, in the order of the file; nothing when it does not."""
-    return tuple(sorted(_changes(old, new), key=lambda it: (str(it.repo_id), it.wanted, it.kind)))
-
-
-def _changes(old: Lockfile, new: Lockfile) -> Iterator[Change]:
-    before, after = _by_wish(old), _by_wish(new)
-    for key, kernel in after.items():
-        repo, wish = kernel.repo_id, wish_of(kernel)
-        if key in before and before[key].commit != kernel.commit:
-            commits = {"before": before[key].commit, "after": kernel.commit}
-            yield Change(kind="moved", repo_id=repo, wanted=wish, **commits)
-        elif key not in before:
-            yield Change(kind="added", repo_id=repo, wanted=wish, after=kernel.commit)
-    for key, kernel in before.items():
-        if kernel.dependency is None:
-            yield Change(kind="format", repo_id=kernel.repo_id, wanted="")
-        elif key not in after:
-            gone = {"wanted": wish_of(kernel), "before": kernel.commit}
-            yield Change(kind="removed", repo_id=kernel.repo_id, **gone)
-
-
-def _by_wish(lockfile: Lockfile) -> Mapping[tuple[RepoId, str], LockedKernel]:
-    return {(it.repo_id, wish_of(it)): it for it in lockfile.kernels}
-
-
-def keep_nix_hashes(new: Lockfile, old: Lockfile) -> Lockfile:
-    """Return ``new`` with the hashes that Nix wrote into ``old`` for the same commits."""
-    hashes = {(it.repo_id, it.commit): it.nix_hash for it in old.kernels}
-    kernels = (replace(it, nix_hash=hashes.get((it.repo_id, it.commit))) for it in new.kernels)
-    return Lockfile(kernels=tuple(kernels))
 
 
 def find_lockfile(place: Path) -> Path:

@@ -13,14 +13,12 @@ from kernelmill.runtime.cli import main
 from kernelmill.runtime.errors import NotTrusted, VersionNotFound
 from kernelmill.runtime.locking import (
     Locker,
-    compare,
     find_cycles,
     find_lockfile,
-    keep_nix_hashes,
     open_live_hub,
-    wish_of,
     write_egg_lockfile,
 )
+from kernelmill.runtime.locking_changes import compare, keep_nix_hashes, wish_of
 from kernelmill.runtime.locking_project import parse_project, read_project, require_dependencies
 from kernelmill.runtime.settings import read_settings
 from kernelmill.spec import lockfile as lock_format

@@ -12,7 +12,8 @@ from kernelmill.runtime.cli.output import note, print_json
 if TYPE_CHECKING:
     import argparse
 
-    from kernelmill.runtime.locking import Change, Lock
+    from kernelmill.runtime.locking import Lock
+    from kernelmill.runtime.locking_changes import Change
     from kernelmill.spec.lockfile import Lockfile
 
 HELP = "write kernels.lock: the commit of every kernel that a project's pyproject.toml names"
@@ -32,7 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Ask the Hub, say what moved, and write it down unless it is only to be checked."""
-    from kernelmill.runtime.locking import compare, keep_nix_hashes, write_lockfile  # noqa: PLC0415
+    from kernelmill.runtime.locking import write_lockfile  # noqa: PLC0415 - only this command
+    from kernelmill.runtime.locking_changes import compare, keep_nix_hashes  # noqa: PLC0415
     from kernelmill.spec.lockfile import FILE_NAME  # noqa: PLC0415 - as above
 
     path = args.folder / FILE_NAME
