@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 COMMANDS: Final = {
     name: f"kernelmill.runtime.cli.{name}"
-    for name in ("explain", "doctor", "info", "versions", "upload")
+    for name in ("explain", "doctor", "info", "versions", "upload", "benchmark")
 }
 
 

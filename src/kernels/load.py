@@ -1,0 +1,5 @@
+"""Loading kernels."""
+
+from kernelmill.runtime.api import get_kernel, get_local_kernel, has_kernel
+
+__all__ = ["get_kernel", "get_local_kernel", "has_kernel"]
