@@ -1,0 +1,152 @@
+"""From where a kernel's module is loaded: a Hub, a folder, or a Hub through a lock file.
+
+All of them go through the functions that programs call, so through the same trust and checks.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from importlib import metadata as distributions
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+from kernelmill.runtime.layers.errors import BadRepository
+from kernelmill.spec import lockfile as lockfile_format
+from kernelmill.spec.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from types import ModuleType
+
+    from kernelmill.spec.lockfile import LockedKernel, Lockfile
+
+LOCKFILE: Final = "kernels.lock"
+Trust = bool | str | tuple[str, ...]
+
+
+class Source(Protocol):
+    """Where a kernel's module comes from. Its text names it, without asking anybody."""
+
+    def load(self) -> ModuleType:
+        """Return the kernel's module."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubSource:
+    """A version or a revision of a repository on the Hub."""
+
+    repo_id: str
+    revision: str | None
+    version: int | None
+    trust: Trust
+    user_agent: str | Mapping[str, str] | None = field(default=None, compare=False)
+
+    def load(self) -> ModuleType:
+        if (self.revision is None) == (self.version is None):
+            both = self.revision is not None
+            raise BadRepository(
+                f"Either a revision or a version must be specified{', not both' if both else ''}.",
+                where=f"repository '{self.repo_id}'",
+                hint="pass version=N, or revision=...",
+            )
+        from kernelmill.runtime import api  # noqa: PLC0415 - a mapping is cheap to import
+
+        return api.get_kernel(
+            self.repo_id,
+            revision=self.revision,
+            version=self.version,
+            trust_remote_code=self.trust,
+            user_agent=self.user_agent,
+        )
+
+    def __str__(self) -> str:
+        revision = f"v{self.version}" if self.revision is None else self.revision
+        return f"`{self.repo_id}` (revision: {revision})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalSource:
+    """A folder of builds."""
+
+    path: Path | str
+
+    def load(self) -> ModuleType:
+        from kernelmill.runtime import api  # noqa: PLC0415 - a mapping is cheap to import
+
+        return api.get_local_kernel(Path(self.path))
+
+    def __str__(self) -> str:
+        return f"`{self.path}`"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockedSource:
+    """The commit that a lock file gives for a repository on the Hub."""
+
+    repo_id: str
+    lockfile: Path | None
+    """None: the one in the metadata of the distribution that ``package`` belongs to."""
+    package: str
+    trust: Trust
+
+    def load(self) -> ModuleType:
+        from kernelmill.runtime import api  # noqa: PLC0415 - a mapping is cheap to import
+
+        return api.get_locked_kernel(
+            self.repo_id, lockfile=self.find_lockfile(), trust_remote_code=self.trust
+        )
+
+    def find_lockfile(self) -> Path:
+        """Return the lock file's path.
+
+        Raises:
+            InputError: there is none.
+        """
+        if self.lockfile is not None:
+            return Path(self.lockfile)
+        for name in distributions.packages_distributions().get(self.package, ()):
+            for file in distributions.distribution(name).files or ():
+                if file.name == LOCKFILE:
+                    return Path(str(file.locate()))
+        raise InputError(
+            f"the package '{self.package}' was installed without a {LOCKFILE}",
+            where=f"repository '{self.repo_id}'",
+            hint="pass lockfile=..., or run `kernels lock` and install the package again",
+        )
+
+    def read_locks(self) -> Lockfile:
+        """Return the content of the lock file."""
+        path = self.find_lockfile()
+        return lockfile_format.parse(path.read_text(encoding="utf-8"), where=str(path))
+
+    def read_lock(self) -> LockedKernel:
+        """Return what the lock file says of this repository."""
+        if found := self.read_locks().find(self.repo_id):
+            return found
+        raise InputError(
+            f"'{self.repo_id}' is not locked",
+            where=str(self.find_lockfile()),
+            hint="run `kernels lock`",
+        )
+
+    def __str__(self) -> str:
+        try:
+            return f"`{self.repo_id}` (revision: {self.read_lock().commit})"
+        except (OSError, InputError):  # a text must not fail; loading says what is wrong
+            return f"`{self.repo_id}` (locked)"
+
+
+def trust_of(trust_remote_code: bool | Iterable[str]) -> Trust:  # noqa: FBT001
+    """Return what the caller trusts as a value that can be compared and hashed."""
+    if isinstance(trust_remote_code, bool | str):
+        return trust_remote_code  # a string is refused where all trust is judged
+    return tuple(trust_remote_code)
+
+
+def calling_package(depth: int) -> str:
+    """Return the top-level package of the code ``depth`` calls above the caller of this."""
+    # NOTE: there is no other way to know whose lock file is meant.
+    name: str = sys._getframe(depth + 1).f_globals.get("__name__", "")  # noqa: SLF001
+    return name.partition(".")[0]
