@@ -70,5 +70,11 @@ class NoModule(KernelError, FileNotFoundError):
     exit_code = 1
 
 
+class NoLockfile(KernelError, FileNotFoundError):
+    """A project has no ``kernels.lock``."""
+
+    exit_code = 1
+
+
 class UnpinnedKernelWarning(UserWarning):
     """A kernel was asked for without a version, so another day may load other code."""

@@ -11,7 +11,16 @@ if TYPE_CHECKING:
 
 COMMANDS: Final = {
     name: f"kernelmill.runtime.cli.{name}"
-    for name in ("explain", "doctor", "info", "versions", "upload", "benchmark")
+    for name in (
+        "explain",
+        "doctor",
+        "info",
+        "versions",
+        "upload",
+        "lock",
+        "download",
+        "benchmark",
+    )
 }
 
 

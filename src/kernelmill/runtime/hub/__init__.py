@@ -31,6 +31,15 @@ class RemoteFile:
     path: str
     """From the repository's root, with ``/``."""
     size_bytes: int
+    oid: str = ""
+    """git's id of the blob; empty where nobody knows it."""
+    sha256: str = ""
+    """Of the content, for a large file, whose blob in git is a pointer; else empty."""
+
+    @property
+    def blob_name(self) -> str:
+        """The name that huggingface_hub's cache gives the content: its ETag."""
+        return self.sha256 or self.oid
 
 
 class Hub(Protocol):

@@ -132,7 +132,12 @@ class RemoteHub:
         """Return every file below ``folder``; none when there is no such folder."""
         entries = self._fetch_tree(repo, commit, folder, is_recursive=True)
         return tuple(
-            RemoteFile(path=entry.path, size_bytes=entry.size)
+            RemoteFile(
+                path=entry.path,
+                size_bytes=entry.size,
+                oid=_text(entry.blob_id),
+                sha256=_text(entry.lfs.sha256) if entry.lfs else "",
+            )
             for entry in entries
             if isinstance(entry, RepoFile)
         )

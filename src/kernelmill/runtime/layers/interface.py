@@ -69,8 +69,7 @@ def difference(kernel: Signature, layer: Signature) -> str:
     for mine, theirs in pairs:
         if mine.kind != theirs.kind:
             return (
-                "different kind of arguments "
-                f"({mine} ({mine.kind}) and {theirs} ({theirs.kind}))"
+                f"different kind of arguments ({mine} ({mine.kind}) and {theirs} ({theirs.kind}))"
             )
     return ""
 

@@ -143,9 +143,7 @@ class Request:
     def _use(self, site: Site, choice: Choice, loaded: Loaded) -> Decision:
         repository, kernel = choice.repository, loaded.kernel
         note = ensure_replaces(kernel, type(site.module), repository)
-        ensure_keeps_promise(
-            kernel, choice.mode, layer_name=site.layer_name, repository=repository
-        )
+        ensure_keeps_promise(kernel, choice.mode, layer_name=site.layer_name, repository=repository)
         if lacking := lacks(kernel, self.mode):
             miss = Miss(
                 case=KernelizeFallback.NO_COMPATIBLE_MODE,

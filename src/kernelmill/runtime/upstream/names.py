@@ -33,9 +33,7 @@ class KernelName:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
-            raise TypeError(
-                f"argument 'name': {type(self.name).__name__!r} object is no string"
-            )
+            raise TypeError(f"argument 'name': {type(self.name).__name__!r} object is no string")
         if not _KERNEL_NAME.fullmatch(self.name):
             rules = "\n- ".join((f"Invalid kernel name `{self.name}`. Name must:", *_RULES))
             raise InvalidName(f"{rules}\nExamples: {_EXAMPLES}")
