@@ -31,7 +31,7 @@ setup: .venv/ready
 	@echo "setting up .venv (PyTorch and the toolchain wheels, about 0.5 GB on the first run)"
 	@$(PYTHON) -m venv .venv
 	@$(PY) $(PIP) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) "$(TORCH)"
-	@$(PY) $(PIP) --editable ".[builder,emulator,hub,dev]"
+	@$(PY) $(PIP) --editable ".[builder,emulator,hub,sigstore,dev]"
 	@touch $@
 
 # The client that others run: Hugging Face's own package, apart from ours. Tests load with it.

@@ -36,6 +36,10 @@ class BuildKilled(HostError):
     """A compiler was killed by the system."""
 
 
+class SigningError(InputError):
+    """A key cannot sign, or a build is not fit to be signed."""
+
+
 class CheckError(KernelError):
     """A binary is not what was asked for."""
 

@@ -14,6 +14,12 @@ class NotTrusted(KernelError, ValueError):
     exit_code = 1
 
 
+class NotSigned(KernelError, ValueError):
+    """A signature is required, and a kernel has none by anybody who is trusted."""
+
+    exit_code = 1
+
+
 class VersionNotFound(HubError, ValueError):
     """A repository has no such version."""
 

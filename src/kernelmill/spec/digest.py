@@ -13,8 +13,12 @@ if TYPE_CHECKING:
 
 Algorithm = Literal["sha256", "sha512"]
 
-UNCOVERED_FILES: Final = frozenset({"metadata.json", "metadata.json.sigstore"})
-"""The file that holds the digest, and its signature: neither can hold its own hash."""
+METADATA_FILE: Final = "metadata.json"
+SIGSTORE_FILE: Final = "metadata.json.sigstore"
+SIGNATURE_FILE: Final = "metadata.json.sig"
+
+UNCOVERED_FILES: Final = frozenset({METADATA_FILE, SIGSTORE_FILE, SIGNATURE_FILE})
+"""The file that holds the digest, and its signatures: none can hold its own hash."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +59,7 @@ class Violation:
 def is_covered(path: str) -> bool:
     """Tell whether the digest lists ``path`` (relative to the variant, with ``/``).
 
-    All files are listed, but for the metadata itself, its signature, and bytecode.
+    All files are listed, but for the metadata itself, its signatures, and bytecode.
     """
     parts = PurePosixPath(path)
     return not (path in UNCOVERED_FILES or parts.suffix == ".pyc" or "__pycache__" in parts.parts)

@@ -69,6 +69,10 @@ class LockfileError(InputError):
     """``kernels.lock`` is wrong."""
 
 
+class SignatureError(InputError):
+    """A signature file or a key is not one."""
+
+
 class PublicationError(InputError):
     """What is to be uploaded is not a publishable kernel."""
 

@@ -19,6 +19,8 @@ _COMMANDS = {
     "test": "test",
     "inspect": "inspect",
     "doctor": "doctor",
+    "keygen": "keygen",
+    "sign": "sign",
     "upload": "upload",
 }
 

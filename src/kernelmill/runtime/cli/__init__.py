@@ -10,12 +10,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS: Final = {
-    name: f"kernelmill.runtime.cli.{name}"
+    name: f"kernelmill.runtime.cli.{name.replace('-', '_')}"
     for name in (
         "explain",
         "doctor",
         "info",
         "versions",
+        "verify-signature",
         "upload",
         "lock",
         "download",
