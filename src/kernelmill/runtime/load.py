@@ -6,9 +6,11 @@ import logging
 import threading
 from collections import defaultdict
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime import modules
+from kernelmill.runtime.dependencies import offering
 from kernelmill.runtime.dlopen import read_complaint
 from kernelmill.runtime.errors import KernelClash, LoadFailed, NoModule
 from kernelmill.runtime.integrity import Contents, check_integrity, read_digest
@@ -17,6 +19,7 @@ from kernelmill.spec.errors import DigestMismatch, InvalidVariant, MetadataError
 from kernelmill.spec.variant import Variant, parse_variant
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
     from types import ModuleType
 
@@ -58,13 +61,20 @@ def get_loaded_kernels() -> list[LoadedKernel]:
     return list(_loaded.values())
 
 
-def load_variant(folder: Path, *, root: Path, repo_info: RepoInfo | None = None) -> ModuleType:
+def load_variant(
+    folder: Path,
+    *,
+    root: Path,
+    repo_info: RepoInfo | None = None,
+    dependencies: Mapping[str, ModuleType] = MappingProxyType({}),
+) -> ModuleType:
     """Return the module of the variant in ``folder``; the same one on every call.
 
     Args:
         folder: holds ``metadata.json`` and the kernel's files.
         root: the folder that links may not leave.
         repo_info: where it came from.
+        dependencies: the loaded kernels that it may ask for: repository id -> module.
 
     Raises:
         MetadataError: there is no usable ``metadata.json``.
@@ -81,7 +91,10 @@ def load_variant(folder: Path, *, root: Path, repo_info: RepoInfo | None = None)
     with _lock_of(metadata.id):
         if folder not in _loaded:
             ensure_integrity(folder, metadata, root=root)
-            module = _twin_of(folder, metadata) or _import(folder, metadata, repo_info)
+            module = _twin_of(folder, metadata)
+            if module is None:
+                with offering(dependencies):
+                    module = _import(folder, metadata, repo_info)
             _loaded[folder] = LoadedKernel(metadata=metadata, module=module, repo_info=repo_info)
         return _loaded[folder].module
 

@@ -73,6 +73,10 @@ class SignatureError(InputError):
     """A signature file or a key is not one."""
 
 
+class StatusError(InputError):
+    """``kernel-status.toml`` is wrong."""
+
+
 class PublicationError(InputError):
     """What is to be uploaded is not a publishable kernel."""
 
