@@ -17,10 +17,43 @@ if TYPE_CHECKING:
         get_local_kernel,
         has_kernel,
     )
-    from kernelmill.runtime.benchmark import Benchmark
-    from kernelmill.runtime.load import RepoInfo
-    from kernelmill.runtime.upstream.loaded import LoadedKernel, get_loaded_kernels
-    from kernelmill.runtime.upstream.metadata import Metadata
+    from kernelmill.runtime.benchmark import (
+        Benchmark,
+    )
+    from kernelmill.runtime.dependencies import (
+        get_kernel_dep,
+    )
+    from kernelmill.runtime.layers import (
+        CUDAProperties,
+        Device,
+        FuncRepository,
+        KernelizeFallback,
+        LayerRepository,
+        LocalFuncRepository,
+        LocalLayerRepository,
+        LockedFuncRepository,
+        LockedLayerRepository,
+        Mode,
+        ROCMProperties,
+        explain,
+        kernelize,
+        register_kernel_mapping,
+        replace_kernel_forward_from_hub,
+        use_kernel_forward_from_hub,
+        use_kernel_func_from_hub,
+        use_kernel_mapping,
+        use_kernelized_func,
+    )
+    from kernelmill.runtime.load import (
+        RepoInfo,
+    )
+    from kernelmill.runtime.upstream.loaded import (
+        LoadedKernel,
+        get_loaded_kernels,
+    )
+    from kernelmill.runtime.upstream.metadata import (
+        Metadata,
+    )
     from kernelmill.runtime.upstream.variants import (
         VariantAccepted,
         VariantRejected,
@@ -31,40 +64,102 @@ __version__ = API_VERSION
 
 __all__ = [
     "Benchmark",
+    "CUDAProperties",
+    "Device",
+    "FuncRepository",
+    "KernelizeFallback",
+    "LayerRepository",
     "LoadedKernel",
+    "LocalFuncRepository",
+    "LocalLayerRepository",
+    "LockedFuncRepository",
+    "LockedLayerRepository",
     "Metadata",
+    "Mode",
+    "ROCMProperties",
     "RepoInfo",
     "VariantAccepted",
     "VariantRejected",
     "__version__",
+    "explain",
     "get_kernel",
+    "get_kernel_dep",
     "get_kernel_variants",
     "get_loaded_kernels",
     "get_local_kernel",
     "has_kernel",
+    "kernelize",
+    "register_kernel_mapping",
+    "replace_kernel_forward_from_hub",
+    "use_kernel_forward_from_hub",
+    "use_kernel_func_from_hub",
+    "use_kernel_mapping",
+    "use_kernelized_func",
 ]
 
 _HOMES = {
-    "get_kernel": "kernelmill.runtime.api",
-    "get_local_kernel": "kernelmill.runtime.api",
-    "has_kernel": "kernelmill.runtime.api",
-    "Benchmark": "kernelmill.runtime.benchmark",
-    "RepoInfo": "kernelmill.runtime.load",
-    "LoadedKernel": "kernelmill.runtime.upstream.loaded",
-    "get_loaded_kernels": "kernelmill.runtime.upstream.loaded",
-    "Metadata": "kernelmill.runtime.upstream.metadata",
-    "VariantAccepted": "kernelmill.runtime.upstream.variants",
-    "VariantRejected": "kernelmill.runtime.upstream.variants",
-    "get_kernel_variants": "kernelmill.runtime.upstream.variants",
+    "kernelmill.runtime.api": (
+        "get_kernel",
+        "get_local_kernel",
+        "has_kernel",
+    ),
+    "kernelmill.runtime.benchmark": ("Benchmark",),
+    "kernelmill.runtime.dependencies": ("get_kernel_dep",),
+    "kernelmill.runtime.layers": (
+        "CUDAProperties",
+        "Device",
+        "FuncRepository",
+        "KernelizeFallback",
+        "LayerRepository",
+        "LocalFuncRepository",
+        "LocalLayerRepository",
+        "LockedFuncRepository",
+        "LockedLayerRepository",
+        "Mode",
+        "ROCMProperties",
+        "explain",
+        "kernelize",
+        "register_kernel_mapping",
+        "replace_kernel_forward_from_hub",
+        "use_kernel_forward_from_hub",
+        "use_kernel_func_from_hub",
+        "use_kernel_mapping",
+        "use_kernelized_func",
+    ),
+    "kernelmill.runtime.load": ("RepoInfo",),
+    "kernelmill.runtime.upstream.loaded": (
+        "LoadedKernel",
+        "get_loaded_kernels",
+    ),
+    "kernelmill.runtime.upstream.metadata": ("Metadata",),
+    "kernelmill.runtime.upstream.variants": (
+        "VariantAccepted",
+        "VariantRejected",
+        "get_kernel_variants",
+    ),
 }
+"""Module -> the names that come from it."""
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _SUBMODULES = frozenset(
     {
         "backends",
         "benchmark",
+        "cli",
         "compat",
+        "deps",
+        "hf_hub",
         "importer",
+        "install",
+        "layer",
         "load",
+        "locking",
+        "python_deps",
+        "resolver",
+        "status",
+        "utils",
+        "validate",
         "variants",
+        "verify",
     }
 )
 
@@ -73,9 +168,9 @@ def __getattr__(name: str) -> object:
     """Import what ``name`` stands for."""
     if name in _SUBMODULES:
         return import_module(f"{__name__}.{name}")
-    if name not in _HOMES:
+    if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    value = getattr(import_module(_HOME_OF[name]), name)
     globals()[name] = value
     return value
 
