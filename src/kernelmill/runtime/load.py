@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections import defaultdict
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +13,7 @@ from kernelmill.runtime.dependencies import offering
 from kernelmill.runtime.dlopen import read_complaint
 from kernelmill.runtime.errors import KernelClash, LoadFailed, NoModule
 from kernelmill.runtime.integrity import Contents, check_integrity, read_digest
+from kernelmill.runtime.loaded import LOADED, LoadedKernel, RepoInfo, get_loaded_kernels
 from kernelmill.spec import metadata as metadata_format
 from kernelmill.spec.errors import DigestMismatch, InvalidVariant, MetadataError
 from kernelmill.spec.variant import Variant, parse_variant
@@ -25,40 +25,17 @@ if TYPE_CHECKING:
 
     from kernelmill.spec.metadata import Metadata
 
+__all__ = ["LoadedKernel", "RepoInfo", "get_loaded_kernels", "load_variant", "read_metadata"]
+
 log = logging.getLogger(__name__)
 
 MAX_METADATA_BYTES: Final = 16 * 1024 * 1024
 """Room for the digests of a hundred thousand files."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepoInfo:
-    """Where on a Hub a kernel came from."""
-
-    repo_id: str
-    revision: str
-    """The commit."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedKernel:
-    """A kernel that is loaded in this process."""
-
-    metadata: Metadata
-    module: ModuleType
-    repo_info: RepoInfo | None
-    """None for a kernel that was loaded from a folder."""
-
-
-_loaded: dict[Path, LoadedKernel] = {}
 # One lock per kernel, re-entrant: a kernel that is being imported may ask for itself.
 _locks: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)
 _locks_guard = threading.Lock()
-
-
-def get_loaded_kernels() -> list[LoadedKernel]:
-    """Return every kernel loaded in this process, one per folder, in the order of loading."""
-    return list(_loaded.values())
 
 
 def load_variant(
@@ -84,19 +61,19 @@ def load_variant(
         NoModule: it has no ``__init__.py``.
     """
     folder = folder.resolve()
-    if folder in _loaded:
-        return _loaded[folder].module
+    if folder in LOADED:
+        return LOADED[folder].module
     name = repo_info.repo_id.rpartition("/")[2] if repo_info else folder.name
     metadata = read_metadata(folder, name=name)
     with _lock_of(metadata.id):
-        if folder not in _loaded:
+        if folder not in LOADED:
             ensure_integrity(folder, metadata, root=root)
             module = _twin_of(folder, metadata)
             if module is None:
                 with offering(dependencies):
                     module = _import(folder, metadata, repo_info)
-            _loaded[folder] = LoadedKernel(metadata=metadata, module=module, repo_info=repo_info)
-        return _loaded[folder].module
+            LOADED[folder] = LoadedKernel(metadata=metadata, module=module, repo_info=repo_info)
+        return LOADED[folder].module
 
 
 def read_metadata(folder: Path, *, name: str = "kernel") -> Metadata:
@@ -168,7 +145,7 @@ def _twin_of(folder: Path, metadata: Metadata) -> ModuleType | None:
 
     Loading it twice would register its operators twice, which PyTorch answers with an abort.
     """
-    for path, kernel in list(_loaded.items()):
+    for path, kernel in list(LOADED.items()):
         if kernel.metadata.id != metadata.id:
             continue
         if read_digest(path).files == read_digest(folder).files:

@@ -44,16 +44,16 @@ def follow(hub: Hub, cache: Cache, selection: Selection, select: Select) -> Sele
         BadRedirect: it leads in a circle, or too far.
         StatusError: a status file cannot be read.
     """
-    passed: list[RepoId] = []
+    way = [selection]
     while selection.resolution.chosen is None:
         redirect = fetch_redirect(hub, cache, selection)
         if redirect is None:
             break
-        passed.append(selection.repo)
-        _check_way(passed, redirect)
         log.warning("'%s' redirected to '%s'", selection.repo, redirect.destination)
         selection = select(redirect.destination, redirect.revision)
-    return replace(selection, redirected_from=tuple(passed))
+        way.append(selection)
+        _check_way(way)
+    return replace(selection, redirected_from=tuple(each.repo for each in way[:-1]))
 
 
 def fetch_redirect(hub: Hub, cache: Cache, selection: Selection) -> Redirect | None:
@@ -79,14 +79,15 @@ def fetch_redirect(hub: Hub, cache: Cache, selection: Selection) -> Redirect | N
     )
 
 
-def _check_way(passed: list[RepoId], redirect: Redirect) -> None:
-    way = " -> ".join(map(str, (*passed, redirect.destination)))
-    if redirect.destination in passed:
+def _check_way(way: list[Selection]) -> None:
+    shown = " -> ".join(str(each.repo) for each in way)
+    stops = {(each.repo, each.choice.commit) for each in way}
+    if len(stops) < len(way):
         raise BadRedirect(
-            f"redirects lead in a circle: {way}", hint="tell the owner of the first repository"
+            f"redirects lead in a circle: {shown}", hint="tell the owner of the first repository"
         )
-    if len(passed) > MAX_HOPS:
+    if len(way) > MAX_HOPS + 1:
         raise BadRedirect(
-            f"more than {MAX_HOPS} redirects: {way}",
-            hint=f"ask for '{redirect.destination}' by its own name",
+            f"more than {MAX_HOPS} redirects: {shown}",
+            hint=f"ask for '{way[-1].repo}' by its own name",
         )

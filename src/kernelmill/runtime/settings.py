@@ -24,6 +24,20 @@ PUBLIC_HUB: Final = "https://huggingface.co"
 TRUE_TEXTS: Final = frozenset({"1", "ON", "YES", "TRUE"})
 
 
+DECIDING_VARIABLES: Final = (
+    *("HF_ENDPOINT", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "LOCAL_KERNELS", "HF_TOKEN"),
+    *(
+        "KERNELS_CACHE",
+        "HF_HUB_CACHE",
+        "HUGGINGFACE_HUB_CACHE",
+        "HF_HOME",
+        "XDG_CACHE_HOME",
+        "HOME",
+    ),
+)
+"""Those that decide what a call loads. Every one that is read below belongs here."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The part of the environment that loading depends on."""
@@ -56,6 +70,12 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
         local_kernels=parse_local_kernels(env.get("LOCAL_KERNELS", "")),
         is_telemetry_off=_is_true(env.get("HF_HUB_DISABLE_TELEMETRY", "")),
     )
+
+
+def read_deciding_variables() -> tuple[str | bool | None, ...]:
+    """Return the part of the environment that decides what is loaded, as it is, to compare it."""
+    is_switched_off = bool(getattr(_hub_constants(), "HF_HUB_OFFLINE", False))
+    return (is_switched_off, *map(os.environ.get, DECIDING_VARIABLES))
 
 
 def parse_endpoint(text: str) -> str:
@@ -143,11 +163,14 @@ def _home_path(text: str, where: str) -> Path:
 
 
 def _is_offline(env: Mapping[str, str]) -> bool:
-    # Programs also switch huggingface_hub offline by hand, once it is imported: believe that, too.
-    constants = sys.modules.get("huggingface_hub.constants")
     return _is_true(env.get("HF_HUB_OFFLINE") or env.get("TRANSFORMERS_OFFLINE") or "") or bool(
-        getattr(constants, "HF_HUB_OFFLINE", False)
+        getattr(_hub_constants(), "HF_HUB_OFFLINE", False)
     )
+
+
+def _hub_constants() -> object:
+    # Programs also switch huggingface_hub offline by hand, once it is imported: believe that, too.
+    return sys.modules.get("huggingface_hub.constants")
 
 
 def _is_true(text: str) -> bool:

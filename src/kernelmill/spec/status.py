@@ -61,7 +61,8 @@ def dumps(status: Redirect) -> str:
         "revision": status.revision,
     }
     # A JSON string of these characters is also a TOML string.
-    return "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in values.items())
+    lines = (f"{key} = {json.dumps(it, ensure_ascii=False)}\n" for key, it in values.items())
+    return "".join(lines)
 
 
 _HINT: Final = "tell the owner of the repository"
@@ -77,7 +78,7 @@ def _redirect(raw: dict[str, object], where: str) -> Redirect:
         raise StatusError(f"{revision!r} is not a revision", where=f"{where} revision", hint=_HINT)
     try:
         if not isinstance(destination, str):
-            raise InvalidName(f"{destination!r} is not a repository id")  # noqa: TRY301 - one way out
+            raise InvalidName(f"{destination!r} is not a repository id")
         return Redirect(destination=RepoId.parse(destination), revision=revision)
     except InputError as error:
         raise StatusError(error.problem, where=f"{where} destination", hint=_HINT) from error

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.runtime.kernel_files import MemoryHub, unload_kernels
 
-from kernelmill.runtime import session
+from kernelmill.runtime import memo, session
 from kernelmill.runtime.cache import Cache
 from kernelmill.runtime.session import Session
 from kernelmill.spec.backend import Backend
@@ -24,6 +24,8 @@ def clean_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[N
     for name in ("KERNELS_CACHE", "HF_HUB_CACHE", "HF_ENDPOINT", "LOCAL_KERNELS", "HF_HUB_OFFLINE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf-home"))
+    # A test that calls twice means two processes; test_memo.py is about one.
+    monkeypatch.setattr(memo, "remember", lambda *_: None)
     before = set(sys.modules)
     yield
     unload_kernels()

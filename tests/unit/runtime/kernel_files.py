@@ -6,14 +6,14 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kernelmill.runtime import load, modules
+from kernelmill.runtime import loaded, modules
 from kernelmill.runtime.errors import HubUnreachable, RepositoryNotFound, RevisionNotFound
 from kernelmill.runtime.hub import Refs, RemoteFile
 from kernelmill.spec import metadata as metadata_format
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.digest import digest_files
 from kernelmill.spec.errors import HubError
-from kernelmill.spec.metadata import Metadata
+from kernelmill.spec.metadata import KernelDependency, Metadata, Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,6 +35,8 @@ def kernel_files(
     archs: tuple[str, ...] | None = None,
     backend: Backend = Backend.CPU,
     python_depends: tuple[str, ...] = (),
+    kernel_depends: tuple[KernelDependency, ...] = (),
+    provenance: Provenance | None = None,
     minver: str | None = None,
     has_digest: bool = True,
 ) -> dict[str, bytes]:
@@ -49,6 +51,8 @@ def kernel_files(
         kernels_minver=minver,
         license="Apache-2.0",
         python_depends=python_depends,
+        kernel_depends=kernel_depends,
+        provenance=provenance,
         backend=backend,
         archs=archs,
         digest=digest_files(files.items()) if has_digest else None,
@@ -59,9 +63,9 @@ def kernel_files(
 
 def unload_kernels() -> None:
     """Forget the kernels that this process has loaded."""
-    for kernel in load.get_loaded_kernels():
+    for kernel in loaded.get_loaded_kernels():
         modules.forget(kernel.metadata.id)
-    load._loaded.clear()
+    loaded.LOADED.clear()
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> Path:
@@ -102,13 +106,20 @@ class MemoryHub:
     fails_after: int | None = None
     """After how many files of a download the connection breaks."""
 
-    def publish(self, repo: str, branch: str, builds: Mapping[str, Mapping[str, bytes]]) -> str:
-        """Put builds (variant -> files) on a branch."""
+    def publish(
+        self,
+        repo: str,
+        branch: str,
+        builds: Mapping[str, Mapping[str, bytes]],
+        *,
+        others: Mapping[str, bytes] | None = None,
+    ) -> str:
+        """Put builds (variant -> files), and other files beside them, on a branch."""
         files = {
             f"build/{variant}/{path}": content
             for variant, build in builds.items()
             for path, content in build.items()
-        }
+        } | dict(others or {})
         return self.repos.setdefault(repo, MemoryRepo()).commit(branch, files)
 
     def fetch_trust(self, organisation: str) -> bool | None:
@@ -174,7 +185,7 @@ class MemoryHub:
 
     def _below(self, repo: RepoId, commit: str, folder: str) -> list[str]:
         files = self._repo(repo).commits[commit]
-        return sorted(path for path in files if path.startswith(f"{folder}/"))
+        return sorted(path for path in files if path.startswith(f"{folder}/" if folder else ""))
 
 
 @dataclass
