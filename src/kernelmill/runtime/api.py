@@ -14,6 +14,7 @@ from kernelmill.runtime import memo
 from kernelmill.runtime.dependencies import get_kernel_dep
 from kernelmill.runtime.errors import UnpinnedKernelWarning
 from kernelmill.runtime.loaded import LoadedKernel, RepoInfo, get_loaded_kernels
+from kernelmill.runtime.tracing import untraceable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,6 +58,7 @@ class VariantRejected:
     reason: str
 
 
+@untraceable
 def get_kernel(
     repo_id: str,
     *,
@@ -111,6 +113,7 @@ def get_kernel(
     return answer.module
 
 
+@untraceable
 def get_local_kernel(
     repo_path: Path | str,
     *,

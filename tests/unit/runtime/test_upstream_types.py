@@ -224,7 +224,7 @@ def test_versions_compare_as_numbers() -> None:
     assert Version.from_str("1.2") < Version.from_str("1.10")
     assert Version.from_str("1.2") <= Version.from_str("1.2.0")
     with pytest.raises(TypeError):
-        Version.from_str("1") < "2"
+        Version.from_str("1") < "2"  # noqa: B015
 
 
 def test_versions_and_revisions_can_be_matched() -> None:

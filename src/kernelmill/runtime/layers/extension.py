@@ -6,7 +6,7 @@ import inspect
 import logging
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kernelmill.runtime.layers.errors import CannotDecorate, NotExtensible
+from kernelmill.runtime.layers.errors import CannotDecorate, NotALayer, NotExtensible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=type)
+F = TypeVar("F", bound="Callable[..., Any]")
 
 LAYER_NAME = "kernel_layer_name"
 FUNCTIONS = "_kernel_funcs"
@@ -40,18 +41,19 @@ def replace_kernel_forward_from_hub(
 
 def use_kernel_forward_from_hub(
     layer_name: str, condition: Condition | None = None
-) -> Callable[[Any], Any]:
+) -> Callable[[F], F]:
     """Return a decorator that makes a class of layers, or a function, replaceable.
 
-    A function becomes a module that is called in the same way. ``kernelize`` finds it through
-    ``use_kernelized_func``.
+     A function becomes a module that is called in the same way; a type checker sees a function.
+    ``kernelize`` finds it through
+     ``use_kernelized_func``.
 
     Args:
-        layer_name: what mappings call it.
-        condition: asked for every instance; where it says no, that instance is left alone.
+         layer_name: what mappings call it.
+         condition: asked for every instance; where it says no, that instance is left alone.
     """
 
-    def decorate(thing: Any) -> Any:  # noqa: ANN401 - a class gives the class, a function a module
+    def decorate(thing: Any) -> Any:  # noqa: ANN401 - a class gives itself, a function a module
         if inspect.isclass(thing):
             replace_kernel_forward_from_hub(thing, layer_name, condition)
             return thing
@@ -67,7 +69,7 @@ def use_kernel_forward_from_hub(
     return decorate
 
 
-def use_kernel_func_from_hub(func_name: str) -> Callable[[Any], Any]:
+def use_kernel_func_from_hub(func_name: str) -> Callable[[F], F]:
     """Return a decorator for functions. Prefer ``use_kernel_forward_from_hub``."""
     log.warning(
         "use_kernel_func_from_hub is deprecated and will be removed in kernels 0.17. "
@@ -126,7 +128,11 @@ def is_wanted(module: nn.Module) -> bool:
 
 
 def make_function_layer(function: Callable[..., Any]) -> type[nn.Module]:
-    """Return a class of modules whose ``forward`` is ``function``."""
+    """Return a class of modules whose ``forward`` is ``function``.
+
+    Raises:
+        NotALayer: nothing says what arguments the function takes.
+    """
     from torch import nn  # noqa: PLC0415 - `import kernels` must not import torch
 
     class Func(nn.Module):
@@ -136,7 +142,13 @@ def make_function_layer(function: Callable[..., Any]) -> type[nn.Module]:
         def forward(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the function's own
             return function(*args, **kwargs)
 
-    signature = inspect.signature(function)
+    try:
+        signature = inspect.signature(function)
+    except ValueError as error:
+        raise NotALayer(
+            f"{function!r} has no signature that Python can read",
+            hint="call it from a function that is written in Python",
+        ) from error
     this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     Func.forward.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[this, *signature.parameters.values()]

@@ -47,7 +47,7 @@ class Policy(StrEnum):
             ) from error
 
 
-def parse_fallback(use_fallback: bool | KernelizeFallback) -> KernelizeFallback:  # noqa: FBT001
+def parse_fallback(use_fallback: bool | KernelizeFallback) -> KernelizeFallback:
     """Read what callers pass as ``use_fallback``: a set of cases, the default ones, or none."""
     if isinstance(use_fallback, KernelizeFallback):
         return use_fallback

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from inspect import Parameter, Signature
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.layers.errors import ModeUnsupported, NotALayer
@@ -15,9 +16,10 @@ if TYPE_CHECKING:
 FLAGS: Final = frozenset({"can_torch_compile", "has_backward"})
 """The only members that a kernel's class may add: what the kernel can do."""
 NAMED: Final = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+VARIADIC: Final = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 
-def ensure_replaces(kernel: type[nn.Module], layer: type[nn.Module], repository: object) -> str:
+def ensure_replaces(kernel: type, layer: type[nn.Module], repository: object) -> str:
     """Return what is worth a warning: ways of calling the layer that the kernel does not allow.
 
     The kernel's ``forward`` is bound to the layer's instance. So its class may hold nothing that
@@ -50,28 +52,34 @@ def ensure_replaces(kernel: type[nn.Module], layer: type[nn.Module], repository:
     if problem := difference(ours, theirs):
         raise NotALayer(
             f"Forward signature of {repository} does not match `{layer.__name__}`: {problem}",
-            hint=f"the kernel has {ours}, the layer has {theirs}",
+            hint=f"the kernel has {bare(ours)}, the layer has {bare(theirs)}",
         )
     if nuance := first_nuance(ours, theirs):
-        return f"{repository} has {ours}, `{layer.__name__}` has {theirs}: {nuance}"
+        return f"{repository} has {bare(ours)}, `{layer.__name__}` has {bare(theirs)}: {nuance}"
     return ""
 
 
 def difference(kernel: Signature, layer: Signature) -> str:
     """Return why one signature cannot stand for another, from the first parameter that differs."""
     pairs = list(zip(kernel.parameters.values(), layer.parameters.values(), strict=False))
-    first = next((f"`{a}` in place of `{b}`" for a, b in pairs if a.name != b.name), "")
     if len(kernel.parameters) != len(layer.parameters):
-        longer = kernel if len(kernel.parameters) > len(layer.parameters) else layer
-        extra = list(longer.parameters.values())[len(pairs)]
-        first = first or f"`{extra}` is only in the {'kernel' if longer is kernel else 'layer'}"
-        return f"different number of arguments. First difference: {first}"
+        rows = zip_longest(bare(kernel).parameters.values(), bare(layer).parameters.values())
+        mine, theirs = next((a, b) for a, b in rows if not (a and b and a.name == b.name))
+        where = f"`{mine}` in place of `{theirs}`" if mine and theirs else ""
+        where = where or f"`{mine or theirs}` is only in the {'kernel' if mine else 'layer'}"
+        return f"different number of arguments. First difference: {where}"
     for mine, theirs in pairs:
         if mine.kind != theirs.kind:
             return (
                 f"different kind of arguments ({mine} ({mine.kind}) and {theirs} ({theirs.kind}))"
             )
     return ""
+
+
+def bare(signature: Signature) -> Signature:
+    """Return a signature without its types, which play no part here."""
+    parameters = signature.parameters.values()
+    return Signature([it.replace(annotation=Parameter.empty) for it in parameters])
 
 
 def first_nuance(kernel: Signature, layer: Signature) -> str:
@@ -83,9 +91,9 @@ def first_nuance(kernel: Signature, layer: Signature) -> str:
     for mine, theirs in list(pairs)[1:]:
         if mine.name != theirs.name and mine.kind in NAMED:
             return f"`{mine.name}` in place of `{theirs.name}`, so calls by name fail"
-        if theirs.default is not Parameter.empty and mine.default is Parameter.empty:
-            if mine.kind in NAMED:
-                return f"`{mine.name}` has no default, so calls that leave it out fail"
+        loses_default = mine.default is Parameter.empty is not theirs.default
+        if loses_default and mine.kind not in VARIADIC:
+            return f"`{mine.name}` has no default, so calls that leave it out fail"
     return ""
 
 

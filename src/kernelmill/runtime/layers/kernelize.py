@@ -20,6 +20,7 @@ from kernelmill.runtime.layers.mode import Mode, parse_mode
 from kernelmill.runtime.layers.report import Decision, Origin, Report, origin_of
 from kernelmill.runtime.layers.settings import read_switches
 from kernelmill.runtime.layers.sites import Site, apply, find_sites
+from kernelmill.runtime.tracing import untraceable
 from kernelmill.spec.errors import HostError, HubError
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ log = logging.getLogger(__name__)
 M = TypeVar("M", bound="nn.Module")
 
 
+@untraceable
 def kernelize(
     model: M,
     *,
@@ -211,7 +213,11 @@ class Request:
         """
         if KernelizeFallback.CANNOT_LOAD not in self.fallback:
             return ()
-        return (FileNotFoundError,) if self.policy is None else (OSError, HostError, HubError)
+        return (
+            (FileNotFoundError,)
+            if self.policy is None
+            else (FileNotFoundError, HostError, HubError)
+        )
 
     def _accelerator(self, site: Site) -> Accelerator | None:
         index = find_index(site.owner)
@@ -225,7 +231,7 @@ class Request:
         return self.device.type if index is None else f"{self.device.type}:{index}"
 
 
-def _cases(use_fallback: bool | KernelizeFallback, policy: Policy | None) -> KernelizeFallback:  # noqa: FBT001
+def _cases(use_fallback: bool | KernelizeFallback, policy: Policy | None) -> KernelizeFallback:
     """Return when a layer may keep its own ``forward``; under ``error`` that is judged later."""
     if policy is Policy.ERROR or (policy is not None and use_fallback is True):
         return KernelizeFallback.ALL

@@ -29,9 +29,11 @@ class Repository(Protocol):
         ...
 
 
+Kernels = Repository | Mapping[Mode, Repository]
 KernelMapping = Mapping[
-    str, Mapping[Device | str, "Repository | Mapping[Mode, Repository]"]  # what callers write
+    str, Mapping[str, Kernels] | Mapping[Device, Kernels] | Mapping[Device | str, Kernels]
 ]
+"""What callers write: layer name -> device -> kernels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +80,7 @@ class Scope:
 
 
 _process = Scope(Table())
-_scope: ContextVar[Scope] = ContextVar("kernel_mapping", default=_process)  # noqa: B039 - see Scope
+_scope: ContextVar[Scope] = ContextVar("kernel_mapping", default=_process)
 _guard = threading.Lock()
 
 
@@ -87,7 +89,7 @@ def current_table() -> Table:
     return _scope.get().table
 
 
-def register_kernel_mapping(mapping: KernelMapping, inherit_mapping: bool = True) -> None:  # noqa: FBT001, FBT002
+def register_kernel_mapping(mapping: KernelMapping, inherit_mapping: bool = True) -> None:
     """Say which kernels replace which layers.
 
     Holds for the process, or until the end of the ``use_kernel_mapping`` around it. What is

@@ -61,7 +61,7 @@ A kernel for training also infers, and one for ``torch.compile`` also runs witho
 way round.
 """
 
-LEGAL: Final = ", ".join(str(mode) for mode in SERVED_BY)
+LEGAL: Final = ", ".join(" | ".join(f"Mode.{one.name}" for one in mode) for mode in SERVED_BY)
 HINT: Final = f"legal modes: {LEGAL}"
 
 

@@ -44,11 +44,11 @@ def read_switches(
         environ: the environment; that of the process by default.
     """
     env = os.environ if environ is None else environ
-    if policy is not None:
-        chosen = Policy.parse(policy, where="policy")
-    else:
-        chosen = Policy.parse(env[POLICY], where=POLICY) if env.get(POLICY) else None
-    return Switches(off_because=_off_because(env, enabled=enabled), policy=chosen)
+    text, where = (env.get(POLICY), POLICY) if policy is None else (policy, "policy")
+    return Switches(
+        off_because=_off_because(env, enabled=enabled),
+        policy=Policy.parse(text, where=where) if text else None,
+    )
 
 
 @contextmanager

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
-from importlib import metadata as distributions
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from kernelmill.runtime.layers.errors import BadRepository
 from kernelmill.spec import lockfile as lockfile_format
 from kernelmill.spec.errors import InputError
+from kernelmill.spec.names import RepoId
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -44,6 +44,11 @@ class HubSource:
     user_agent: str | Mapping[str, str] | None = field(default=None, compare=False)
 
     def load(self) -> ModuleType:
+        """Return what ``get_kernel`` returns.
+
+        Raises:
+            BadRepository: not exactly one of version and revision was given.
+        """
         if (self.revision is None) == (self.version is None):
             both = self.revision is not None
             raise BadRepository(
@@ -73,6 +78,7 @@ class LocalSource:
     path: Path | str
 
     def load(self) -> ModuleType:
+        """Return what ``get_local_kernel`` returns."""
         from kernelmill.runtime import api  # noqa: PLC0415 - a mapping is cheap to import
 
         return api.get_local_kernel(Path(self.path))
@@ -92,11 +98,11 @@ class LockedSource:
     trust: Trust
 
     def load(self) -> ModuleType:
+        """Return what ``get_locked_kernel`` returns."""
         from kernelmill.runtime import api  # noqa: PLC0415 - a mapping is cheap to import
 
-        return api.get_locked_kernel(
-            self.repo_id, lockfile=self.find_lockfile(), trust_remote_code=self.trust
-        )
+        path = self.find_lockfile()
+        return api.get_locked_kernel(self.repo_id, lockfile=path, trust_remote_code=self.trust)
 
     def find_lockfile(self) -> Path:
         """Return the lock file's path.
@@ -106,13 +112,15 @@ class LockedSource:
         """
         if self.lockfile is not None:
             return Path(self.lockfile)
+        from importlib import metadata as distributions  # noqa: PLC0415 - slow to import
+
         for name in distributions.packages_distributions().get(self.package, ()):
             for file in distributions.distribution(name).files or ():
                 if file.name == LOCKFILE:
                     return Path(str(file.locate()))
         raise InputError(
-            f"the package '{self.package}' was installed without a {LOCKFILE}",
-            where=f"repository '{self.repo_id}'",
+            f"Could not find a `{LOCKFILE}` file in the caller's package metadata.",
+            where=f"repository '{self.repo_id}', package '{self.package}'",
             hint="pass lockfile=..., or run `kernels lock` and install the package again",
         )
 
@@ -123,7 +131,7 @@ class LockedSource:
 
     def read_lock(self) -> LockedKernel:
         """Return what the lock file says of this repository."""
-        if found := self.read_locks().find(self.repo_id):
+        if found := self.read_locks().find(RepoId.parse(self.repo_id)):
             return found
         raise InputError(
             f"'{self.repo_id}' is not locked",
@@ -138,7 +146,7 @@ class LockedSource:
             return f"`{self.repo_id}` (locked)"
 
 
-def trust_of(trust_remote_code: bool | Iterable[str]) -> Trust:  # noqa: FBT001
+def trust_of(trust_remote_code: bool | Iterable[str]) -> Trust:
     """Return what the caller trusts as a value that can be compared and hashed."""
     if isinstance(trust_remote_code, bool | str):
         return trust_remote_code  # a string is refused where all trust is judged
@@ -148,5 +156,5 @@ def trust_of(trust_remote_code: bool | Iterable[str]) -> Trust:  # noqa: FBT001
 def calling_package(depth: int) -> str:
     """Return the top-level package of the code ``depth`` calls above the caller of this."""
     # NOTE: there is no other way to know whose lock file is meant.
-    name: str = sys._getframe(depth + 1).f_globals.get("__name__", "")  # noqa: SLF001
+    name: str = sys._getframe(depth + 1).f_globals.get("__name__", "")
     return name.partition(".")[0]

@@ -19,12 +19,9 @@ def untraceable(function: F) -> F:
     """Mark a function that torch.compile must not trace into, with what to do instead.
 
     NOTE: these are the attributes that ``torch.compiler.disable`` sets; setting them here does not
-    import torch. A version of torch that knows other ones traces on and fails less plainly.
+    import torch. A version of torch that knows other ones traces on, and fails less plainly.
     """
-    marks = {
-        "_torchdynamo_disable": True,
-        "_torchdynamo_disable_msg": REASON.format(name=getattr(function, "__name__", "this")),
-    }
-    for name, value in marks.items():
-        setattr(function, name, value)
+    function._torchdynamo_disable = True  # type: ignore[attr-defined]
+    reason = REASON.format(name=getattr(function, "__name__", "this"))
+    function._torchdynamo_disable_msg = reason  # type: ignore[attr-defined]
     return function
