@@ -8,11 +8,23 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from kernelmill.builder.errors import FilesExist, SigningError, SourceError, ToolchainError
+from kernelmill.builder.errors import (
+    FilesExist,
+    SigningError,
+    SourceError,
+    ToolchainError,
+    install_hint,
+)
 from kernelmill.builder.package import OUTPUT_FOLDER, variant_files
 from kernelmill.spec import metadata as metadata_format
 from kernelmill.spec import signature as signature_format
-from kernelmill.spec.digest import METADATA_FILE, SIGNATURE_FILE, compare, digest_files
+from kernelmill.spec.digest import (
+    METADATA_FILE,
+    SIGNATURE_FILE,
+    SIGSTORE_FILE,
+    compare,
+    digest_files,
+)
 from kernelmill.spec.errors import InputError
 from kernelmill.spec.signature import PublicKey, Signature, SignatureSet, signed_message
 
@@ -138,6 +150,12 @@ def sign_builds(root: Path, keys: Sequence[SigningKey], *, keeps_others: bool) -
     return tuple(folder.name for folder in folders)
 
 
+def sigstore_signed(root: Path) -> tuple[str, ...]:
+    """Return the names of the builds that also have a sigstore bundle."""
+    found = (each for each in _build_folders(root) if (each / SIGSTORE_FILE).is_file())
+    return tuple(each.name for each in found)
+
+
 def _build_folders(root: Path) -> list[Path]:
     if (root / METADATA_FILE).is_file():
         return [root]
@@ -235,5 +253,5 @@ def _ensure_cryptography() -> None:
         import cryptography  # noqa: F401, PLC0415 - optional
     except ImportError as error:
         raise ToolchainError(
-            "signing needs the package 'cryptography'", hint="pip install 'kernelmill[signing]'"
+            "signing needs the package 'cryptography'", hint=install_hint("signing")
         ) from error

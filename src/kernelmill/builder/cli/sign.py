@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelmill.builder.cli.options import add_folder, add_json, note, print_json
 from kernelmill.builder.errors import SigningError
+from kernelmill.spec.digest import SIGNATURE_FILE
 
 if TYPE_CHECKING:
     import argparse
@@ -41,12 +42,18 @@ def run(args: argparse.Namespace) -> int:
         is_readable_by_others,
         read_signing_key,
         sign_builds,
+        sigstore_signed,
     )
 
     keys = [read_signing_key(path, ask_passphrase) for path in args.key]
     for path in filter(is_readable_by_others, args.key):
         note(f"others can read {path}: chmod 600 {path}")
     names = sign_builds(args.dir.resolve(), keys, keeps_others=args.add)
+    for name in sigstore_signed(args.dir.resolve()):
+        note(
+            f"{name} also has a sigstore bundle: Hugging Face's `kernels verify-signature` will "
+            f"call {SIGNATURE_FILE} an unknown file there; ours accepts both"
+        )
     key_ids = [key.public.key_id for key in keys]
     if args.json:
         print_json({"variants": list(names), "key_ids": key_ids})

@@ -156,7 +156,7 @@ def _as_json(
     variants = []
     for name, result in results.items():
         facts = {key: getattr(result, key, None) for key in ("signer", "reason")}
-        violations = list(map(str, getattr(result, "violations", ())))
+        violations = list(getattr(result, "violations", ()))
         variants.append(
             {
                 "variant": name,

@@ -32,7 +32,7 @@ def find_signer(
     except ImportError as error:
         raise MissingDependency(
             "verifying an ed25519 signature needs the package 'cryptography'",
-            hint="pip install 'kernelmill[signing]'",
+            hint='pip install ".[signing]" in a clone of kernelmill',
         ) from error
     trusted = {key.key_id: key for key in keys}
     for signature in signatures.signatures:

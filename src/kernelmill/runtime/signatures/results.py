@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, assert_never
-
-if TYPE_CHECKING:
-    from kernelmill.spec.digest import Violation
+from typing import TypeAlias, assert_never
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +46,8 @@ class DigestMissing:
 class DigestVerificationFailure:
     """The files are not those that the signed metadata lists."""
 
-    violations: list[Violation | str]
-    """In the digest's words; links that lead out of the folder come first."""
+    violations: list[str]
+    """In the digest's words, such as ``Missing file: __init__.py``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +98,7 @@ def describe(result: Result) -> str:
         case MetadataMissing() | DigestMissing():
             text = "cannot verify kernel integrity, metadata does not have a digest"
         case DigestVerificationFailure(violations=violations):
-            text = "\n".join(("kernel integrity check failed", *map(str, violations)))
+            text = "\n".join(("kernel integrity check failed", *violations))
         case SignatureVerificationFailure(reason=reason):
             text = f"metadata signature verification failed:\n{reason}"
         case _:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.spec.errors import InputError
-from kernelmill.spec.signature import parse_workflow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,8 +41,7 @@ def read_signature_settings(environ: Mapping[str, str] | None = None) -> Signatu
     """
     env = os.environ if environ is None else environ
     keys = _paths(env.get("KERNELS_TRUSTED_KEYS", ""))
-    name = "KERNELS_TRUSTED_WORKFLOWS"
-    workflows = tuple(parse_workflow(uri, where=name) for uri in env.get(name, "").split())
+    workflows = _workflows(env, "KERNELS_TRUSTED_WORKFLOWS")
     root = env.get("KERNELS_SIGSTORE_TRUST_ROOT", "")
     return SignatureSettings(
         is_required=_is_on(env, "KERNELS_REQUIRE_SIGNATURE") or bool(keys or workflows),
@@ -55,6 +53,14 @@ def read_signature_settings(environ: Mapping[str, str] | None = None) -> Signatu
 
 def _paths(text: str) -> tuple[Path, ...]:
     return tuple(Path(each) for each in text.split(os.pathsep) if each)
+
+
+def _workflows(env: Mapping[str, str], name: str) -> tuple[Workflow, ...]:
+    if not env.get(name):
+        return ()
+    from kernelmill.spec.signature import parse_workflow  # noqa: PLC0415 - few name any
+
+    return tuple(parse_workflow(uri, where=name) for uri in env[name].split())
 
 
 def _is_on(env: Mapping[str, str], name: str) -> bool:

@@ -140,7 +140,7 @@ def ensure_sigstore() -> None:
     except ImportError as error:
         raise MissingDependency(
             "verifying a sigstore bundle needs the package 'sigstore'",
-            hint="pip install 'kernelmill[sigstore]'",
+            hint='pip install ".[sigstore]" in a clone of kernelmill',
         ) from error
 
 
