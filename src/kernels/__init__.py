@@ -14,14 +14,15 @@ TYPE_CHECKING = False  # `typing` itself would cost more than all the rest of th
 if TYPE_CHECKING:
     from kernelmill.runtime.api import (
         get_kernel,
+        get_kernel_dep,
         get_local_kernel,
+        get_locked_kernel,
         has_kernel,
+        install_kernel,
+        load_kernel,
     )
     from kernelmill.runtime.benchmark import (
         Benchmark,
-    )
-    from kernelmill.runtime.dependencies import (
-        get_kernel_dep,
     )
     from kernelmill.runtime.layers import (
         CUDAProperties,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
         use_kernel_mapping,
         use_kernelized_func,
     )
-    from kernelmill.runtime.load import (
+    from kernelmill.runtime.loaded import (
         RepoInfo,
     )
     from kernelmill.runtime.upstream.loaded import (
@@ -87,8 +88,11 @@ __all__ = [
     "get_kernel_variants",
     "get_loaded_kernels",
     "get_local_kernel",
+    "get_locked_kernel",
     "has_kernel",
+    "install_kernel",
     "kernelize",
+    "load_kernel",
     "register_kernel_mapping",
     "replace_kernel_forward_from_hub",
     "use_kernel_forward_from_hub",
@@ -100,11 +104,14 @@ __all__ = [
 _HOMES = {
     "kernelmill.runtime.api": (
         "get_kernel",
+        "get_kernel_dep",
         "get_local_kernel",
+        "get_locked_kernel",
         "has_kernel",
+        "install_kernel",
+        "load_kernel",
     ),
     "kernelmill.runtime.benchmark": ("Benchmark",),
-    "kernelmill.runtime.dependencies": ("get_kernel_dep",),
     "kernelmill.runtime.layers": (
         "CUDAProperties",
         "Device",
@@ -126,7 +133,7 @@ _HOMES = {
         "use_kernel_mapping",
         "use_kernelized_func",
     ),
-    "kernelmill.runtime.load": ("RepoInfo",),
+    "kernelmill.runtime.loaded": ("RepoInfo",),
     "kernelmill.runtime.upstream.loaded": (
         "LoadedKernel",
         "get_loaded_kernels",
@@ -157,7 +164,6 @@ _SUBMODULES = frozenset(
         "resolver",
         "status",
         "utils",
-        "validate",
         "variants",
         "verify",
     }

@@ -1,6 +1,6 @@
 """What a kernel may ask for while it is loaded."""
 
-from kernelmill.runtime.dependencies import (
+from kernelmill.runtime.api import (
     get_kernel_dep,
 )
 

@@ -1,5 +1,9 @@
 """Where on a Hub a kernel came from."""
 
-from kernelmill.runtime.load import RepoInfo
+from kernelmill.runtime.loaded import (
+    RepoInfo,
+)
 
-__all__ = ["RepoInfo"]
+__all__ = [
+    "RepoInfo",
+]

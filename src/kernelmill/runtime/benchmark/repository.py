@@ -6,12 +6,11 @@ publisher is trusted, as for loading.
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kernelmill.runtime import api
 from kernelmill.runtime.benchmark.script import FOLDER, find_scripts
-from kernelmill.runtime.selection import builds_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 
     from kernelmill.runtime.session import Session
     from kernelmill.runtime.trust import Trust
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +33,11 @@ class Subject:
     """What was chosen, for people."""
 
 
-def read_subject(session: Session, folder: Path) -> Subject:
+def read_subject(folder: Path, backend: str | None) -> Subject:
     """Load the best build of the kernel repository in ``folder``."""
     scripts = find_scripts(folder, where=str(folder))
-    log.info("timing the builds in %s", builds_folder(folder))
     return Subject(
-        kernel=session.load_local(folder),
+        kernel=api.get_local_kernel(folder, backend=backend),
         root=folder.resolve(),
         scripts=tuple(path.resolve() for path in scripts),
         commit=None,
@@ -63,7 +59,7 @@ def fetch_subject(
         NotTrusted: the publisher is not trusted.
         InputError: the kernel has no scripts.
     """
-    selection = session.select(
+    selection = session.find(
         repo_id, version=version, revision=revision, trust_remote_code=trust_remote_code
     )
     repo, commit = selection.repo, selection.choice.commit
@@ -73,7 +69,12 @@ def fetch_subject(
     root = session.cache.snapshot(repo, commit)
     return Subject(
         scripts=find_scripts(root, where=repo_id),
-        kernel=session.load(selection),
+        kernel=api.get_kernel(
+            str(repo),
+            revision=commit,
+            backend=session.host.backend.value,
+            trust_remote_code=trust_remote_code,
+        ),
         root=root,
         commit=commit,
         revision=selection.choice.name,

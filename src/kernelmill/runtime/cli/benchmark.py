@@ -78,7 +78,7 @@ def _subject(session: Session, args: argparse.Namespace) -> Subject:
     if folder.is_dir():
         if args.branch or args.version is not None:
             raise InputError("--branch and --version cannot be used with a local path")
-        return repository.read_subject(session, folder)
+        return repository.read_subject(folder, args.backend)
     repo_id, version, branch = parse_target(args.repo, args.version, args.branch)
     return repository.fetch_subject(
         session,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernelmill.runtime import load
+from kernelmill.runtime import loaded
 from kernelmill.runtime.upstream.metadata import Metadata
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from kernelmill.runtime.load import RepoInfo
+    from kernelmill.runtime.loaded import RepoInfo
 
 
 @dataclass(frozen=True)
@@ -27,5 +27,5 @@ def get_loaded_kernels() -> list[LoadedKernel]:
     """Return every kernel loaded in this process, in the order of loading."""
     return [
         LoadedKernel(Metadata.from_spec(it.metadata), it.module, it.repo_info)
-        for it in load.get_loaded_kernels()
+        for it in loaded.get_loaded_kernels()
     ]
