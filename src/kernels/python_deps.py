@@ -1,11 +1,8 @@
 """The Python packages that kernels may need."""
 
-from kernelmill.spec.dependencies import (
-    PYTHON_DEPENDENCIES,
-    PythonDependency,
+from kernelmill.runtime.upstream.validation import (
+    validate_dependencies,
+    validate_variant_dependencies,
 )
 
-__all__ = [
-    "PYTHON_DEPENDENCIES",
-    "PythonDependency",
-]
+__all__ = ["validate_dependencies", "validate_variant_dependencies"]

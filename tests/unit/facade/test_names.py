@@ -55,6 +55,7 @@ NAMES: Final = {
     "kernels.layer.mode": "Mode",
     "kernels.load": "get_kernel get_local_kernel get_locked_kernel has_kernel load_kernel",
     "kernels.locking": "write_egg_lockfile",
+    "kernels.python_deps": "validate_dependencies validate_variant_dependencies",
     "kernels.resolver": "LocalKernel RemoteKernel Resolver",
     "kernels.status": "Redirect",
     "kernels.utils": """
