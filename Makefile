@@ -51,8 +51,8 @@ setup: .venv/ready
 	@$(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > \
 	  "$$(.venv-transformers/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/zz-borrowed.pth"
 	@.venv-transformers/bin/python $(PIP) "$(TRANSFORMERS)"
-	@.venv-transformers/bin/python $(PIP) --no-deps --editable . 	@.venv-transformers/bin/python $(PIP) --no-deps --editable . ./compat	@.venv-transformers/bin/python $(PIP) --no-deps --editable . ./compat \
-	  .venv-transformers/bin/python $(PIP) --no-deps ./compat
+	@.venv-transformers/bin/python $(PIP) --no-deps --editable .
+	@.venv-transformers/bin/python $(PIP) --no-deps ./compat
 	@touch $@
 
 demo: .venv/ready
