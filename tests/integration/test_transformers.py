@@ -165,3 +165,4 @@ def test_no_field_of_a_configuration_loads_a_strangers_kernel(
     refused = "Kernel repository 'stranger/small-layers' is not from a trusted publisher"
     asked = [field for field, told in outcomes.items() if refused in told["outcome"]]
     assert asked, outcomes
+    assert outcomes["overruled"]["outcome"] == "sdpa", "a trusted kernel, but the caller said sdpa"

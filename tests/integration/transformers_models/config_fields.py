@@ -57,6 +57,12 @@ def main() -> None:
         outcome = try_field(folder, field)
         loaded = [str(it.repo_info) for it in kernels.get_loaded_kernels()]
         outcomes[field] = {"outcome": outcome, "loaded": loaded}
+    # The last configuration named no attention; this one does, and the caller knows better.
+    named = {**SMALL, "attn_implementation": "kernels-community/small-layers"}
+    Path(folder, "config.json").write_text(json.dumps(named))
+    model = AutoModelForCausalLM.from_pretrained(folder, attn_implementation="sdpa")
+    loaded = [str(it.repo_info) for it in kernels.get_loaded_kernels()]
+    outcomes["overruled"] = {"outcome": model.config._attn_implementation, "loaded": loaded}
     json.dump(outcomes, sys.stdout)
 
 

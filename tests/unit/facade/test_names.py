@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 import kernelmill
 import kernels
+from kernelmill.runtime import api
 
 PUBLIC: Final = """
 __version__ Benchmark CUDAProperties Device FuncRepository KernelizeFallback LayerRepository
@@ -107,6 +109,21 @@ def test_type_checkers_see_the_same_homes_as_python() -> None:
     }
     assert imports == kernels._HOME_OF
     assert {*imports, "__version__"} == set(kernels.__all__)
+
+
+def test_whatever_takes_a_kernel_comes_through_the_one_gate() -> None:
+    """S3: every such function is one of ``api``, each of which test_gate.py tries."""
+    functions = {name: getattr(kernels, name) for name in kernels.__all__ if name.islower()}
+    named = {
+        name
+        for name, function in functions.items()
+        if callable(function)
+        and {"repo_id", "repo_path"} & set(inspect.signature(function).parameters)
+    }
+    assert len(named) > 6
+    for name in named - {"get_kernel_variants"}:  # which loads nothing, and gives other classes
+        assert functions[name] is getattr(api, name)
+    assert named <= set(api.__all__)
 
 
 def test_submodules_are_attributes_without_being_imported() -> None:
