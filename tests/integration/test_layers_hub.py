@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from typing import TYPE_CHECKING
@@ -14,10 +15,12 @@ from torch import nn
 
 from kernelmill.runtime.cli import main
 from kernelmill.runtime.errors import NotTrusted, VersionNotFound
+from kernelmill.runtime.hub.publisher import RemotePublisher
 from kernelmill.runtime.layers import (
     FuncRepository,
     KernelizeFallback,
     LayerRepository,
+    LockedLayerRepository,
     Mode,
     explain,
     kernelize,
@@ -25,6 +28,7 @@ from kernelmill.runtime.layers import (
     use_kernel_mapping,
 )
 from kernelmill.runtime.load import get_loaded_kernels
+from kernelmill.spec.names import RepoId
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,6 +129,35 @@ def test_layer_and_function_of_a_stranger_need_trust(tmp_path: Path) -> None:
         scale(other)
     assert scale(from_hub("stranger/scale", trust_remote_code=["stranger/scale"]))[0] == 103
     assert scale(from_hub("stranger/scale", trust_remote_code=True))[0] == 103
+
+
+def test_locked_layer_loads_its_commit_and_needs_trust_too(tmp_path: Path) -> None:
+    """S3: a lock file says which code runs, not whose may."""
+    for organisation in ("acme", "stranger"):
+        upload(tmp_path, f"{organisation}/locked", value=1)
+    endpoint = os.environ["HF_ENDPOINT"]
+    locks = []
+    for organisation in ("acme", "stranger"):
+        repo = RepoId.parse(f"{organisation}/locked")
+        commit = RemotePublisher(endpoint, repo, "kernel").fetch_branches()["v1"]
+        dependency = {"repo-id": str(repo), "version": 1}
+        locks.append({"dependency": dependency, "lock": {"commit": commit}})
+    lockfile = tmp_path / "kernels.lock"
+    lockfile.write_text(json.dumps(locks), encoding="utf-8")
+    for organisation in ("acme", "stranger"):
+        upload(tmp_path, f"{organisation}/locked", value=2)
+
+    def locked(repo: str, *, trust: bool = False) -> KernelMapping:
+        layer = LockedLayerRepository(
+            repo, lockfile=lockfile, layer_name="FastScale", trust_remote_code=trust
+        )
+        return {"Scale": {"cpu": layer}}
+
+    assert scale(locked("acme/locked"))[0] == 4
+    assert scale(from_hub("acme/locked"))[0] == 5
+    with pytest.raises(NotTrusted, match="is not from a trusted publisher"):
+        scale(locked("stranger/locked"), use_fallback=KernelizeFallback.ALL)
+    assert scale(locked("stranger/locked", trust=True))[0] == 4
 
 
 def test_versions_are_told_apart(tmp_path: Path) -> None:

@@ -11,10 +11,13 @@ import multiprocessing
 import threading
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.library import custom_op, opcheck
+
+from kernelmill.emulator.device.activate import active_device
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -305,6 +308,18 @@ scaled.register_autograd(_scaled_backward)
 @custom_op("fixture::host_only", mutates_args=(), device_types="cpu")
 def host_only(x: Tensor) -> Tensor:
     return x.clone()
+
+
+def test_freed_memory_keeps_its_place_when_the_emulator_has_not_heard_of_it() -> None:
+    device = active_device()
+    assert device is not None
+    memory = torch.zeros(64 << 10, dtype=torch.uint8, device="cuda")
+    device.session.sync_memory()
+    start, end = memory.data_ptr(), memory.data_ptr() + memory.nbytes
+    del memory  # as a garbage collection in the midst of a launch would
+    others = [np.empty(64 << 10, np.uint8) for _ in range(64)]
+    places = [(it.ctypes.data, it.ctypes.data + it.nbytes) for it in others]
+    assert not [place for place in places if place[0] < end and start < place[1]]
 
 
 def test_custom_operator_passes_opcheck_when_it_has_a_device_kernel() -> None:

@@ -92,6 +92,9 @@ def test_devices_are_values() -> None:
     assert Device("cuda", CUDAProperties(75, 90)) == Device("cuda", CUDAProperties(75, 90))
     assert len({Device("cpu"), Device("cpu"), Device("cuda")}) == 2
     assert str(Device("cpu")) == "Device(type='cpu', properties=None)"
+    assert repr(ROCMProperties(90, 94)) == "ROCMProperties(min_capability=90, max_capability=94)"
+    named = ROCMProperties(90, 94, archs=["gfx942", "gfx90a"])
+    assert repr(named).endswith("max_capability=94, archs=['gfx90a', 'gfx942'])")
     assert ROCMProperties(archs="gfx942:sramecc+:xnack-") == ROCMProperties(archs=["gfx942"])
     with pytest.raises(AttributeError):
         Device("cpu").type = "cuda"  # type: ignore[misc]

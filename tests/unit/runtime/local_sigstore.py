@@ -72,6 +72,11 @@ class Identity:
     workflow: str = "build.yaml"
     ref: str = "refs/heads/main"
     issuer: str = ISSUER
+    new_issuer: str = ISSUER
+    """Fulcio writes the issuer twice, in an old form and in a new one."""
+    source: str = ""
+    """The repository that is built, when it is not the workflow's own."""
+    has_key_usage: bool = True
 
     @property
     def signer_uri(self) -> str:
@@ -79,9 +84,9 @@ class Identity:
 
     def extensions(self) -> list[x509.UnrecognizedExtension]:
         texts = {
-            8: self.issuer,
+            8: self.new_issuer,
             9: self.signer_uri,
-            12: f"https://github.com/{self.repo_id}",
+            12: f"https://github.com/{self.source or self.repo_id}",
         }
         values = {1: self.issuer.encode()}
         values |= {number: _der(0x0C, text.encode()) for number, text in texts.items()}
@@ -164,7 +169,8 @@ class LocalSigstore:
         builder = builder.not_valid_after(SIGNED_AT + timedelta(minutes=5))
         names = x509.SubjectAlternativeName([x509.UniformResourceIdentifier(identity.signer_uri)])
         authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(self.ca_key.public_key())
-        builder = builder.add_extension(_usage(digital_signature=True), True)
+        if identity.has_key_usage:
+            builder = builder.add_extension(_usage(digital_signature=True), True)
         purpose = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CODE_SIGNING])
         builder = builder.add_extension(purpose, False)
         builder = builder.add_extension(names, True).add_extension(authority, False)

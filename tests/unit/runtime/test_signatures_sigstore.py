@@ -74,6 +74,8 @@ def test_other_workflow_is_verified_by_its_policy(tmp_path: Path, trust_root: Pa
         pytest.param(Identity(workflow="other.yaml"), id="workflow"),
         pytest.param(Identity(ref="refs/pull/1/merge"), id="pull-request"),
         pytest.param(Identity(issuer="https://accounts.example.test"), id="issuer"),
+        pytest.param(Identity(new_issuer="https://accounts.example.test"), id="new-issuer"),
+        pytest.param(Identity(source="mallory/kernels"), id="sources"),
     ],
 )
 def test_identity_has_to_match_in_every_part(
@@ -165,6 +167,14 @@ def test_certificate_has_to_be_valid_when_the_log_saw_it(tmp_path: Path, trust_r
     assert "not valid at validation time" in reason_of(
         verify_variant(folder, trust_root=trust_root)
     )
+
+
+def test_certificate_without_usage_is_a_result_and_no_crash(
+    tmp_path: Path, trust_root: Path
+) -> None:
+    """sigstore lets cryptography's error for it pass."""
+    folder = write_build(tmp_path, Identity(has_key_usage=False))
+    assert "extension was found" in reason_of(verify_variant(folder, trust_root=trust_root))
 
 
 # Parts of a bundle that somebody exchanged: each is signed, or signs.

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from kernelmill.runtime.layers.device import Accelerator, Device, check_device_type
 from kernelmill.runtime.layers.errors import BadDevice
-from kernelmill.runtime.probe import device_of
 from kernelmill.spec.backend import Backend
 
 if TYPE_CHECKING:
@@ -60,6 +59,8 @@ def probe_accelerator(index: int | None) -> Accelerator | None:
         index: its number among the visible ones; None for the current one.
     """
     import torch  # noqa: PLC0415 - `import kernels` must not import torch
+
+    from kernelmill.runtime.probe import device_of  # noqa: PLC0415 - marks are cheap to import
 
     if not torch.cuda.is_available():
         return None

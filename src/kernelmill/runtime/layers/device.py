@@ -64,6 +64,11 @@ class ROCMProperties:
         object.__setattr__(self, "max_capability", max_capability)
         object.__setattr__(self, "archs", frozenset(map(normalise_gfx, names)))
 
+    def __repr__(self) -> str:
+        names = f", archs={sorted(self.archs)}" if self.archs else ""
+        low, high = self.min_capability, self.max_capability
+        return f"ROCMProperties(min_capability={low}, max_capability={high}{names})"
+
 
 Properties = CUDAProperties | ROCMProperties
 

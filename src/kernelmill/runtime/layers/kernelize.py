@@ -116,6 +116,8 @@ class Request:
     table: Table
     accelerators: dict[int | None, Accelerator | None] = field(default_factory=dict)
     loaded: list[tuple[Repository, Loaded | Exception]] = field(default_factory=list)
+    notes: dict[tuple[type, type], str] = field(default_factory=dict)
+    """Kernel's class, layer's class -> what is worth a warning."""
 
     def decide(self, site: Site) -> Decision:
         """Return what is to run in a layer. Loads its kernel; changes nothing."""
@@ -144,7 +146,9 @@ class Request:
 
     def _use(self, site: Site, choice: Choice, loaded: Loaded) -> Decision:
         repository, kernel = choice.repository, loaded.kernel
-        note = ensure_replaces(kernel, type(site.module), repository)
+        pair = kernel, type(site.module)
+        if pair not in self.notes:
+            self.notes[pair] = ensure_replaces(*pair, repository)
         ensure_keeps_promise(kernel, choice.mode, layer_name=site.layer_name, repository=repository)
         if lacking := lacks(kernel, self.mode):
             miss = Miss(
@@ -161,7 +165,7 @@ class Request:
             mode=str(self.mode),
             registered_for=str(choice.mode),
             device=self._device_text(site),
-            note=note,
+            note=self.notes[pair],
             function=loaded.function,
         )
 

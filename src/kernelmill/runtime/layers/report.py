@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernelmill.runtime.load import get_loaded_kernels
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -148,6 +146,8 @@ def _line(decision: Decision) -> str:
 
 def origin_of(repository: object, kernel: type[nn.Module]) -> Origin:
     """Return where a kernel's class comes from, as far as this process knows."""
+    from kernelmill.runtime.load import get_loaded_kernels  # noqa: PLC0415 - marks are cheap to import
+
     module_id = kernel.__module__.partition(".")[0]
     for loaded in get_loaded_kernels():
         if loaded.metadata.id == module_id:

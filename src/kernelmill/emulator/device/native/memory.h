@@ -43,13 +43,18 @@ class Registry {
     peak_ = std::max(peak_, bytes_);
   }
 
-  void remove(void* data) {
+  // Ends an allocation. Memory that the emulator was told of is held until it has heard of the end,
+  // too: until then its address is taken, even if the last tensor goes in the midst of a launch.
+  void remove(void* data, c10::intrusive_ptr<c10::StorageImpl> host) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = live_.find(reinterpret_cast<uint64_t>(data));
     if (found == live_.end()) return;
     bytes_ -= found->second;
     // What came and went between two launches is nobody's business.
-    if (!added_.erase(found->first)) removed_.insert(found->first);
+    if (!added_.erase(found->first)) {
+      removed_.insert(found->first);
+      held_.push_back(std::move(host));
+    }
     written_.erase(found->first);
     live_.erase(found);
   }
@@ -69,7 +74,10 @@ class Registry {
   // Give the changes in order, each as three numbers: what (0 gone, 1 new, 2 new and fresh,
   // 3 written to), address, size. Forget them.
   void take_changes(std::vector<uint64_t>& changes) {
+    std::vector<c10::intrusive_ptr<c10::StorageImpl>> known;  // let go last, without the lock
     const std::lock_guard<std::mutex> lock(mutex_);
+    known.swap(reported_);
+    reported_.swap(held_);
     for (const auto address : removed_) changes.insert(changes.end(), {0, address, 0});
     for (const auto& [address, allocation] : added_) {
       changes.insert(changes.end(), {allocation.is_fresh ? 2u : 1u, address, allocation.size});
@@ -106,6 +114,7 @@ class Registry {
   std::map<uint64_t, size_t> live_;
   std::map<uint64_t, Allocation> added_;
   std::set<uint64_t> removed_, written_;
+  std::vector<c10::intrusive_ptr<c10::StorageImpl>> held_, reported_;
   size_t bytes_ = 0, peak_ = 0;
 };
 
@@ -124,7 +133,7 @@ struct Owner {
       : host(std::move(storage)), data(host->mutable_data()), is_fresh(fresh) {
     registry().add(data, host->nbytes(), fresh);
   }
-  ~Owner() { registry().remove(data); }
+  ~Owner() { registry().remove(data, std::move(host)); }
   Owner(const Owner&) = delete;
   Owner& operator=(const Owner&) = delete;
 
@@ -137,8 +146,8 @@ inline c10::DataPtr own(c10::intrusive_ptr<c10::StorageImpl> host, bool is_fresh
   return {owner->data, owner, &Owner::destroy, kDevice};
 }
 
-// The host storage behind a device storage, for an operator to use. Memory that torch did not allocate (from_blob) gets a
-// borrowed one.
+// The host storage behind a device storage, for an operator to use. Memory that torch did not
+// allocate (from_blob) gets a borrowed one.
 inline c10::intrusive_ptr<c10::StorageImpl> host_storage(const c10::StorageImpl& device) {
   const c10::DataPtr& pointer = device.data_ptr();
   if (auto* owner = pointer.cast_context<Owner>(&Owner::destroy)) {
