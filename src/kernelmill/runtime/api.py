@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelmill.runtime import memo
 from kernelmill.runtime.dependencies import get_kernel_dep
 from kernelmill.runtime.errors import UnpinnedKernelWarning
 from kernelmill.runtime.loaded import LoadedKernel, RepoInfo, get_loaded_kernels
+from kernelmill.runtime.memo import memoized
 from kernelmill.runtime.tracing import untraceable
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class VariantRejected:
 
 
 @untraceable
+@memoized
 def get_kernel(
     repo_id: str,
     *,
@@ -95,22 +96,18 @@ def get_kernel(
         LoadFailed: the build's compiled part does not fit; an ``ImportError``.
         HubError: the Hub cannot be reached, or says no.
     """
-    key = memo.key_of(trust_remote_code, repo_id, revision, version, backend, check_arch)
-    answer = memo.recall(key)
-    if answer is None:
-        from kernelmill.runtime import calls  # noqa: PLC0415 - see the head of this module
+    from kernelmill.runtime import calls  # noqa: PLC0415 - see the head of this module
 
-        answer = calls.get(
-            calls.wanted(repo_id, version, revision),
-            backend=backend,
-            user_agent=user_agent,
-            trust_remote_code=trust_remote_code,
-            check_arch=check_arch,
-        )
-        memo.remember(key, answer)
-    if answer.advice:
-        warnings.warn(answer.advice, UnpinnedKernelWarning, stacklevel=2)
-    return answer.module
+    module, advice = calls.get(
+        calls.wanted(repo_id, version, revision),
+        backend=backend,
+        user_agent=user_agent,
+        trust_remote_code=trust_remote_code,
+        check_arch=check_arch,
+    )
+    if advice:
+        warnings.warn(advice, UnpinnedKernelWarning, stacklevel=3)  # our caller's caller: a memo
+    return module
 
 
 @untraceable
@@ -147,6 +144,7 @@ def get_local_kernel(
     )
 
 
+@untraceable
 def get_locked_kernel(
     repo_id: str,
     *,
@@ -175,7 +173,14 @@ def get_locked_kernel(
     )
 
 
-def load_kernel(repo_id: str, *, lockfile: Path | None, backend: str | None = None) -> ModuleType:
+@untraceable
+def load_kernel(
+    repo_id: str,
+    *,
+    lockfile: Path | None,
+    backend: str | None = None,
+    trust_remote_code: Trust = False,
+) -> ModuleType:
     """Return a kernel's module at its locked commit, from what was downloaded before.
 
     Uses no network. `kernels download` fetches what a lock file names.
@@ -184,6 +189,8 @@ def load_kernel(repo_id: str, *, lockfile: Path | None, backend: str | None = No
         repo_id: a repository in the lock file.
         lockfile: as for ``get_locked_kernel``.
         backend: ``cpu``, or the backend of the installed PyTorch, which is the default.
+        trust_remote_code: as for ``get_kernel``: what the Hub said of the publisher when it was
+            last asked still holds.
 
     Raises:
         NotCached: it was not downloaded; a ``FileNotFoundError``.
@@ -191,7 +198,13 @@ def load_kernel(repo_id: str, *, lockfile: Path | None, backend: str | None = No
     """
     from kernelmill.runtime import calls  # noqa: PLC0415 - see the head of this module
 
-    return calls.get_locked(repo_id, lockfile, backend=backend, is_offline=True)
+    return calls.get_locked(
+        repo_id,
+        lockfile,
+        backend=backend,
+        trust_remote_code=trust_remote_code,
+        is_offline=True,
+    )
 
 
 def has_kernel(

@@ -13,7 +13,6 @@ from kernelmill.runtime.errors import (
     UnsupportedKernel,
 )
 from kernelmill.runtime.locks import read_lockfile
-from kernelmill.runtime.memo import Answer
 from kernelmill.runtime.resolvers import FromHub, RemoteKernel
 from kernelmill.runtime.session import open_session
 from kernelmill.spec.dependencies import KernelDependency
@@ -45,13 +44,13 @@ def get(
     user_agent: UserAgent,
     trust_remote_code: Trust,
     check_arch: bool,
-) -> Answer:
-    """Load a kernel, and say what its caller should change in the call."""
+) -> tuple[ModuleType, str]:
+    """Load a kernel; return it, and what its caller should change in the call."""
     session = open_session(backend=backend, user_agent=user_agent)
     plan = session.plan(kernel, trust_remote_code=trust_remote_code, check_arch=check_arch)
     found = plan.location
     advice = found.selection.choice.advice if isinstance(found, RemoteKernel) else ""
-    return Answer(module=tree.load(session, plan), advice=advice)
+    return tree.load(session, plan), advice
 
 
 def get_local(

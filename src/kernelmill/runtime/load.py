@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import defaultdict
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -14,12 +15,15 @@ from kernelmill.runtime.dlopen import read_complaint
 from kernelmill.runtime.errors import KernelClash, LoadFailed, NoModule
 from kernelmill.runtime.integrity import Contents, check_integrity, read_digest
 from kernelmill.runtime.loaded import LOADED, LoadedKernel, RepoInfo, get_loaded_kernels
+from kernelmill.runtime.mapped import read_runtimes, second_runtimes
+from kernelmill.runtime.signatures.requirement import ensure_signed
 from kernelmill.spec import metadata as metadata_format
+from kernelmill.spec.backend import Backend
 from kernelmill.spec.errors import DigestMismatch, InvalidVariant, MetadataError
 from kernelmill.spec.variant import Variant, parse_variant
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
     from types import ModuleType
 
@@ -55,22 +59,26 @@ def load_variant(
 
     Raises:
         MetadataError: there is no usable ``metadata.json``.
+        NotSigned: it comes from a Hub, and the environment asks for a signature that it lacks.
         DigestMismatch: a file is missing, was changed or was added.
         KernelClash: its id belongs to another module.
         LoadFailed: its compiled part does not fit this process.
         NoModule: it has no ``__init__.py``.
     """
     folder = folder.resolve()
-    if folder in LOADED:
-        return LOADED[folder].module
+    known = LOADED.get(folder)
     name = repo_info.repo_id.rpartition("/")[2] if repo_info else folder.name
-    metadata = read_metadata(folder, name=name)
+    metadata = known.metadata if known else read_metadata(folder, name=name)
+    if repo_info:  # folders that the caller names are the caller's own
+        ensure_signed(folder, metadata=metadata, root=root)
+    if known:
+        return known.module
     with _lock_of(metadata.id):
         if folder not in LOADED:
             ensure_integrity(folder, metadata, root=root)
             module = _twin_of(folder, metadata)
             if module is None:
-                with offering(dependencies):
+                with offering(dependencies), _watching_runtimes(metadata):
                     module = _import(folder, metadata, repo_info)
             LOADED[folder] = LoadedKernel(metadata=metadata, module=module, repo_info=repo_info)
         return LOADED[folder].module
@@ -179,6 +187,23 @@ def _import(folder: Path, metadata: Metadata, repo_info: RepoInfo | None) -> Mod
     except BaseException as error:
         _add_origin(error, folder, metadata, repo_info)
         raise
+
+
+@contextmanager
+def _watching_runtimes(metadata: Metadata) -> Iterator[None]:
+    """Warn when an import brings a second copy of a GPU runtime into the process."""
+    if metadata.backend not in {Backend.ROCM, Backend.CUDA}:
+        yield
+        return
+    before = read_runtimes()
+    yield
+    for clash in second_runtimes(before, read_runtimes()):
+        log.warning(
+            "kernel '%s' brought a second GPU runtime into this process, %s: its calls may fail. "
+            "Its author has to build it without a RUNPATH to the runtime",
+            metadata.name,
+            clash,
+        )
 
 
 def _add_origin(

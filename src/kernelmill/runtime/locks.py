@@ -15,6 +15,7 @@ from kernelmill.spec.errors import DigestMismatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from importlib.metadata import Distribution
     from types import FrameType
 
     from kernelmill.spec.lockfile import Lockfile
@@ -65,15 +66,24 @@ def read_caller_lockfile(package: str) -> Lockfile:
     """Return the lock file that was installed with the distribution of ``package``."""
     import importlib.metadata  # noqa: PLC0415 - reads much, and only this needs it
 
-    names = importlib.metadata.packages_distributions().get(package, ())
-    for name in dict.fromkeys(names):
-        if text := importlib.metadata.distribution(name).read_text(lockfile_format.FILE_NAME):
-            return lockfile_format.parse(text, where=f"{lockfile_format.FILE_NAME} of {name}")
+    for distribution in importlib.metadata.distributions():
+        text = distribution.read_text(lockfile_format.FILE_NAME)
+        if text and package in _packages(distribution):
+            where = f"{lockfile_format.FILE_NAME} of {distribution.name}"
+            return lockfile_format.parse(text, where=where)
     raise NotLocked(
         "Could not find a `kernels.lock` file in the caller's package metadata.",
         where=f"package '{package}'" if package else "",
         hint=f"give the file: lockfile=Path(...); or {HINT}",
     )
+
+
+def _packages(distribution: Distribution) -> set[str]:
+    """Return the top-level packages of a distribution, as declared or else as installed."""
+    declared = distribution.read_text("top_level.txt")
+    if declared is not None:
+        return set(declared.split())
+    return {file.parts[0].removesuffix(".py") for file in distribution.files or ()}
 
 
 def check_locked_hash(folder: Path, expected: str | None) -> None:

@@ -1,60 +1,90 @@
-"""What ``get_kernel`` gave in this process, so that the same call is answered at once.
+"""The calls of this process that were answered before, for as long as their answers hold.
 
-An answer holds for the arguments that were given and the environment that they were given in. It
-is not renewed while the process lives: a program that asks twice gets the same code twice.
+A call is known by its arguments and by the part of the environment that decides what it loads. It
+is kept when it names a version or a revision, and a Hub had a say in it.
 """
 
 from __future__ import annotations
 
+import functools
+import os
 import sys
+import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, ParamSpec
 
-from kernelmill.runtime.settings import read_deciding_variables
+from kernelmill.runtime.hub.expiry import watch_expiry
+from kernelmill.runtime.settings import DECIDING_VARIABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable, Mapping
     from types import ModuleType
+
+P = ParamSpec("P")
+
+MAX_CALLS: Final = 1000
+UNUSED: Final = frozenset({"user_agent"})
+"""Arguments that change nothing about what is loaded."""
+
+STRICT: Final = DECIDING_VARIABLES.index("KERNELS_STRICT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """A loaded kernel, and what its caller should change in the call."""
+class _Kept:
+    """What a call returned."""
 
     module: ModuleType
-    advice: str
+    until: float
+    """Seconds since 1970."""
 
 
-_answers: dict[Hashable, Answer] = {}
+_kept: dict[Hashable, _Kept] = {}
 
 
-def key_of(trust_remote_code: object, *arguments: Hashable) -> Hashable | None:
-    """Return what an answer is remembered under; None where nothing can be.
+def memoized(function: Callable[P, ModuleType]) -> Callable[P, ModuleType]:
+    """Give a function that loads kernels a memory. ``KERNELS_STRICT`` switches it off."""
 
-    Values that are equal but not alike, such as True and 1, are two keys: one may be an error.
-    """
-    if isinstance(trust_remote_code, list | tuple | set | frozenset):
-        trust_remote_code = frozenset(map(str, trust_remote_code))
-    elif not isinstance(trust_remote_code, bool):
-        return None  # an iterator can be read once; anything else is refused elsewhere
-    values = (trust_remote_code, *arguments)
-    key = (values, tuple(map(type, values)), read_deciding_variables())
-    try:
-        hash(key)
-    except TypeError:
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> ModuleType:
+        key = _key_of(args, kwargs)
+        if key is None:
+            return function(*args, **kwargs)
+        kept = _kept.get(key)
+        if kept and time.time() < kept.until and _is_loaded(kept.module):
+            return kept.module
+        with watch_expiry() as noted:
+            module = function(*args, **kwargs)
+        if noted and time.time() < min(noted):
+            if len(_kept) >= MAX_CALLS:
+                _kept.clear()
+            _kept[key] = _Kept(module=module, until=min(noted))
+        return module
+
+    return call
+
+
+def _is_loaded(module: ModuleType) -> bool:
+    return sys.modules.get(module.__name__) is module
+
+
+def _key_of(args: tuple[object, ...], kwargs: Mapping[str, object]) -> Hashable | None:
+    """Return what decides the result of a call; None for a call that is not to be kept."""
+    if kwargs.get("version") is None and kwargs.get("revision") is None:
         return None
-    return key
-
-
-def recall(key: Hashable | None) -> Answer | None:
-    """Return what was answered before, unless the kernel was unloaded since."""
-    answer = _answers.get(key)
-    if answer is None or sys.modules.get(answer.module.__name__) is not answer.module:
+    get = os.environ.get
+    environment = tuple([get(name) for name in DECIDING_VARIABLES])
+    if environment[STRICT]:
         return None
-    return answer
-
-
-def remember(key: Hashable | None, answer: Answer) -> None:
-    """Keep an answer for the next call."""
-    if key is not None:
-        _answers[key] = answer
+    arguments = []
+    for name, value in kwargs.items():
+        if name in UNUSED:
+            continue
+        if isinstance(value, list | tuple | set | frozenset):
+            value = frozenset(map(str, value))  # noqa: PLW2901 - the same, as a key
+        elif not isinstance(value, str | int | None):
+            return None  # such as a generator, which reading would use up
+        # The type tells True from 1.
+        arguments.append((name, type(value), value))
+    constants = sys.modules.get("huggingface_hub.constants")
+    is_offline = getattr(constants, "HF_HUB_OFFLINE", False)
+    return (args, tuple(sorted(arguments, key=lambda each: each[0])), environment, is_offline)

@@ -10,7 +10,6 @@ import os
 import platform
 import re
 import sys
-import sysconfig
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.errors import MissingDependency
@@ -39,20 +38,25 @@ def probe_host() -> Host:
     """
     torch = import_torch()
     backend, backend_version = backend_of(torch) if torch else (Backend.CPU, None)
-    machine = platform.machine().lower()
     return Host(
-        cpu=CPUS.get(machine, machine),
+        cpu=probe_cpu(),
         os=SYSTEMS.get(sys.platform, sys.platform),
         backend=backend,
         backend_version=backend_version,
         torch=release_of(torch) if torch else None,
         cxx11_abi=cxx11_abi_of(torch) if torch else None,
         tvm_ffi=_probe_tvm_ffi(),
-        glibc=_probe_glibc(),
-        is_free_threaded=bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+        glibc=probe_glibc(),
+        is_free_threaded="t" in getattr(sys, "abiflags", ""),
         python=sys.version_info[:2],
         macos=_probe_macos(),
     )
+
+
+def probe_cpu() -> str:
+    """Return the processor, as variants write it."""
+    machine = platform.machine().lower()
+    return CPUS.get(machine, machine)
 
 
 def import_torch() -> ModuleType | None:
@@ -172,7 +176,8 @@ def _probe_tvm_ffi() -> tuple[int, int] | None:
         return None
 
 
-def _probe_glibc() -> tuple[int, int] | None:
+def probe_glibc() -> tuple[int, int] | None:
+    """Return the C library's version; None for another one than glibc."""
     try:
         text = os.confstr("CS_GNU_LIBC_VERSION") or ""
     except (AttributeError, ValueError, OSError):

@@ -61,19 +61,21 @@ def fetch_redirect(hub: Hub, cache: Cache, selection: Selection) -> Redirect | N
     repo, commit = selection.repo, selection.choice.commit
     path = cache.snapshot(repo, commit) / status_format.FILE_NAME
     if not path.is_file():
-        listed = {file.path: file.size_bytes for file in hub.fetch_files(repo, commit, "")}
-        size_bytes = listed.get(status_format.FILE_NAME)
-        if size_bytes is None:
+        listed = {file.path: file for file in hub.fetch_files(repo, commit, "")}
+        file = listed.get(status_format.FILE_NAME)
+        if file is None:
             return None
-        if size_bytes > status_format.MAX_BYTES:
+        if file.size_bytes > status_format.MAX_BYTES:
             raise StatusError(
                 f"larger than {status_format.MAX_BYTES} bytes", where=f"{repo} {path.name}"
             )
         with cache.lock(repo):
-            hub.download(repo, commit, [status_format.FILE_NAME], cache.root)
+            hub.download(repo, commit, [file], cache.root)
+    if selection.choice.name != commit and not hub.is_offline:
+        cache.remember_ref(repo, selection.choice.name, commit)
     # NOTE: read as bytes and never more than is allowed: the file may be anything.
-    with path.open("rb") as file:
-        content = file.read(status_format.MAX_BYTES)
+    with path.open("rb") as stream:
+        content = stream.read(status_format.MAX_BYTES)
     return status_format.parse(
         content.decode("utf-8", errors="replace"), where=f"{repo} {path.name}"
     )

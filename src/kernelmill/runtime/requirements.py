@@ -54,10 +54,10 @@ def ensure_interface(metadata: Metadata, installed: str, *, variant: str) -> Non
     if needs is None:
         return
     try:
-        release = Version(installed).release
+        has = Version(installed)
     except InvalidVersion:
         return
-    if release < Version(needs).release:
+    if Version(has.base_version) < Version(needs):
         raise UnsupportedKernel(
             f"Kernel '{metadata.name}' variant '{variant}' requires kernels>={needs}, but version "
             f"{installed} is installed.",

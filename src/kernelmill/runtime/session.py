@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from kernelmill.runtime import redirects, requirements, resolvers, tree
 from kernelmill.runtime.cache import Cache
-from kernelmill.runtime.errors import HubUnreachable, NotCached, VersionNotFound
 from kernelmill.runtime.fetch import fetch_metadata, fetch_variant
-from kernelmill.runtime.hub.cached import CachedHub
+from kernelmill.runtime.hub.opening import open_hub
 from kernelmill.runtime.probe import probe_devices, probe_host
 from kernelmill.runtime.resolvers import FromLock, Location, RemoteKernel
 from kernelmill.runtime.selection import BUILD_FOLDER, Selection, newer_version, select_build
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from kernelmill.runtime.hub import Hub
-    from kernelmill.runtime.settings import Settings
     from kernelmill.runtime.tree import Node
     from kernelmill.spec.dependencies import KernelDependency
     from kernelmill.spec.host import Host
@@ -64,10 +62,8 @@ class Session:
             HubError: the Hub says no; or it does not answer, and nothing that fits is cached.
         """
         repo = RepoId.parse(repo_id)
-        is_vouched_for = ensure_trusted(self.hub, self.cache, repo, trust_remote_code)
+        ensure_trusted(self.hub, repo, trust_remote_code)
         selection = self.look_up(repo, version=version, revision=revision)
-        if is_vouched_for:
-            self.cache.remember_trust(repo)
         if selection.choice.news:
             log.warning("%s", selection.choice.news)
         return selection
@@ -75,37 +71,8 @@ class Session:
     def look_up(
         self, repo: RepoId, *, version: int | None = None, revision: str | None = None
     ) -> Selection:
-        """Choose a build without asking for trust, for those who only want to know.
-
-        While the Hub does not answer, the choice is among what was fetched before.
-        """
-        try:
-            selection = select_build(self.hub, self.host, repo, version=version, revision=revision)
-        except HubUnreachable as error:
-            return self._recall(error, repo, version=version, revision=revision)
-        choice = selection.choice
-        if not self.hub.is_offline and choice.name != choice.commit:
-            self.cache.remember_ref(repo, choice.name, choice.commit)
-        return selection
-
-    def _recall(
-        self, error: HubUnreachable, repo: RepoId, *, version: int | None, revision: str | None
-    ) -> Selection:
-        """Choose from the cache, or raise ``error`` where that holds nothing that fits."""
-        memory = CachedHub(endpoint=self.hub.endpoint, cache=self.cache)
-        try:
-            selection = select_build(memory, self.host, repo, version=version, revision=revision)
-        except (NotCached, VersionNotFound):
-            raise error from None
-        if selection.resolution.chosen is None:
-            raise error
-        log.warning(
-            "%s; using '%s' as it was fetched before (%s)",
-            error.problem,
-            repo,
-            selection.choice.name,
-        )
-        return selection
+        """Choose a build without asking for trust, for those who only want to know."""
+        return select_build(self.hub, self.host, repo, version=version, revision=revision)
 
     def find(
         self,
@@ -261,14 +228,3 @@ def open_session(
         host=host,
         local_kernels=settings.local_kernels,
     )
-
-
-def open_hub(
-    settings: Settings, cache: Cache, user_agent: str | Mapping[str, str] | None = None
-) -> Hub:
-    """Return the Hub that ``settings`` name, or its memory when there is to be no network."""
-    if settings.is_offline:
-        return CachedHub(endpoint=settings.endpoint, cache=cache)
-    from kernelmill.runtime.hub.remote import RemoteHub  # noqa: PLC0415 - imports huggingface_hub
-
-    return RemoteHub(settings.endpoint, None if settings.is_telemetry_off else user_agent)

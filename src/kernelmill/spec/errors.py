@@ -69,12 +69,12 @@ class LockfileError(InputError):
     """``kernels.lock`` is wrong."""
 
 
-class SignatureError(InputError):
-    """A signature file or a key is not one."""
-
-
 class StatusError(InputError):
     """``kernel-status.toml`` is wrong."""
+
+
+class SignatureError(InputError):
+    """A signature file or a key is not one."""
 
 
 class PublicationError(InputError):

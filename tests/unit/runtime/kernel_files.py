@@ -76,6 +76,11 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> Path:
     return folder
 
 
+def oid_of(content: bytes) -> str:
+    """Return git's id of a blob."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
 @dataclass
 class MemoryRepo:
     """A repository: branches, and the files of each commit."""
@@ -126,7 +131,7 @@ class MemoryHub:
         self._answer("trust")
         return organisation in self.trusted if organisation in self.organisations else None
 
-    def fetch_refs(self, repo: RepoId) -> Refs:
+    def fetch_refs(self, repo: RepoId, wanted: str = "") -> Refs:  # noqa: ARG002 - all are given
         self._answer("refs")
         return Refs(branches=dict(self._repo(repo).branches), tags={})
 
@@ -149,23 +154,26 @@ class MemoryHub:
         self._answer("files")
         content = self._repo(repo).commits[commit]
         return tuple(
-            RemoteFile(path=path, size_bytes=len(content[path]))
+            RemoteFile(path=path, size_bytes=len(content[path]), oid=oid_of(content[path]))
             for path in self._below(repo, commit, folder)
         )
 
-    def download(self, repo: RepoId, commit: str, paths: Iterable[str], cache_dir: Path) -> None:
+    def download(
+        self, repo: RepoId, commit: str, files: Iterable[RemoteFile], cache_dir: Path
+    ) -> None:
         content = self._repo(repo).commits[commit]
         folder = cache_dir / f"kernels--{repo.namespace}--{repo.name}"
-        for number, path in enumerate(paths):
+        for number, path in enumerate(file.path for file in files):
             if number == self.fails_after:
                 raise ConnectionResetError("the connection broke")
             link = folder / "snapshots" / commit / path
-            if link.exists():
+            blob = folder / "blobs" / oid_of(content[path])
+            if link.exists() and len(blob.read_bytes()) >= len(content[path]):
                 continue
             self.calls.append(f"download {path}")
-            blob = folder / "blobs" / hashlib.sha256(content[path]).hexdigest()
             write_files(blob.parent, {blob.name: content[path]})
             link.parent.mkdir(parents=True, exist_ok=True)
+            link.unlink(missing_ok=True)
             link.symlink_to(blob)
 
     def files(self, repo: str, branch: str) -> list[str]:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.unit.runtime.kernel_files import MemoryHub, kernel_files, write_files
 
-from kernelmill.runtime import api
+from kernelmill.runtime import api, session
 from kernelmill.runtime.errors import BadRedirect, NotTrusted
+from kernelmill.runtime.hub.cached import CachedHub
 from kernelmill.runtime.load import get_loaded_kernels
 from kernelmill.spec import lockfile as lockfile_format
 from kernelmill.spec import status as status_format
@@ -25,6 +26,9 @@ from kernelmill.spec.status import Redirect
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from kernelmill.runtime.cache import Cache
+    from kernelmill.spec.host import Host
 
 STRANGER = "stranger/toy"
 NEEDS_STRANGER = (KernelDependency(repo_id=RepoId.parse(STRANGER), version=1),)
@@ -53,27 +57,27 @@ def hub(process_session: MemoryHub, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     return hub
 
 
-def get_locked(folder: Path, repo: str, **options: Any) -> object:
+def get_locked(folder: Path, repo: str, **options: Any) -> object:  # noqa: ANN401
     return api.get_locked_kernel(repo, lockfile=folder / "kernels.lock", **options)
 
 
-def get(folder: Path, repo: str, **options: Any) -> object:
+def get(folder: Path, repo: str, **options: Any) -> object:  # noqa: ANN401
     return api.get_kernel(repo, version=1, **options)
 
 
-def has(folder: Path, repo: str, **options: Any) -> object:
+def has(folder: Path, repo: str, **options: Any) -> object:  # noqa: ANN401
     return api.has_kernel(repo, version=1, **options)
 
 
-def install(folder: Path, repo: str, **options: Any) -> object:
+def install(folder: Path, repo: str, **options: Any) -> object:  # noqa: ANN401
     return api.install_kernel(repo, version=1, **options)
 
 
-def install_all(folder: Path, repo: str, **options: Any) -> object:
+def install_all(folder: Path, repo: str, **options: Any) -> object:  # noqa: ANN401
     return api.install_kernel_all_variants(repo, version=1, **options)
 
 
-def get_local(folder: Path, repo: str, **options: Any) -> object:
+def get_local(folder: Path, repo: str, **options: Any) -> object:  # noqa: ANN401
     return api.get_local_kernel(folder / "override", **options)
 
 
@@ -154,7 +158,17 @@ def test_redirect_is_remembered(hub: MemoryHub) -> None:
     api.get_kernel("acme/moved", version=1)
     hub.calls.clear()
     api.get_kernel("acme/moved", version=1)
-    assert hub.calls == ["trust", "refs", "folders", "trust", "commit", "folders"]
+    assert hub.calls == ["trust", "refs", "trust", "commit"], "as without one, twice"
+
+
+def test_redirect_is_followed_offline(
+    hub: MemoryHub, cache: Cache, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.trusted.add("stranger")
+    module = api.get_kernel("acme/moved", version=1)
+    offline = CachedHub(endpoint=hub.endpoint, cache=cache)
+    monkeypatch.setattr(session, "open_hub", lambda *_: offline)
+    assert api.get_kernel("acme/moved", version=1) is module
 
 
 def test_entry_points_agree_on_a_kernel_that_moved(hub: MemoryHub) -> None:

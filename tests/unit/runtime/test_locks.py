@@ -18,15 +18,19 @@ from tests.unit.runtime.kernel_files import (
 from kernelmill.runtime import api, locks, session
 from kernelmill.runtime.errors import NotCached, NotLocked, NotTrusted
 from kernelmill.runtime.hub.cached import CachedHub
+from kernelmill.runtime.hub.remembered import RememberedHub
 from kernelmill.spec.errors import DigestMismatch, LockfileError
 from kernelmill.spec.lockfile import hash_variant
 from kernelmill.spec.metadata import KernelDependency
 from kernelmill.spec.names import RepoId
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+    from types import ModuleType
 
     from kernelmill.runtime.cache import Cache
+    from kernelmill.runtime.hub import Hub
     from kernelmill.runtime.settings import Settings
 
 TOY, LOW = "acme/toy", "acme/low"
@@ -115,7 +119,8 @@ def test_changed_file_of_a_locked_kernel_is_refused(
     api.get_locked_kernel(TOY, lockfile=lockfile)
     unload_kernels()
     (path,) = cache.repo_folder(RepoId.parse(LOW)).rglob("snapshots/*/build/torch-cpu/__init__.py")
-    path.resolve().write_text("VALUE = 'evil'\n")
+    content = path.read_bytes()
+    path.resolve().write_bytes(content.replace(b"'low'", b"'bad'"))
     with pytest.raises(DigestMismatch, match=r"File hash mismatch for __init__\.py"):
         api.get_locked_kernel(TOY, lockfile=lockfile)
 
@@ -124,8 +129,10 @@ def test_changed_file_of_a_locked_kernel_is_refused(
 def switchable(hub: MemoryHub, monkeypatch: pytest.MonkeyPatch) -> MemoryHub:
     """A Hub that is only remembered where a call says so."""
 
-    def open_hub(settings: Settings, cache: Cache, *_: object) -> object:
-        return CachedHub(endpoint=hub.endpoint, cache=cache) if settings.is_offline else hub
+    def open_hub(settings: Settings, cache: Cache, *_: object) -> Hub:
+        if settings.is_offline:
+            return CachedHub(endpoint=hub.endpoint, cache=cache)
+        return RememberedHub(endpoint=hub.endpoint, cache=cache, connect=lambda: hub, max_age_s=0)
 
     monkeypatch.setattr(session, "open_hub", open_hub)
     return hub
@@ -134,8 +141,10 @@ def switchable(hub: MemoryHub, monkeypatch: pytest.MonkeyPatch) -> MemoryHub:
 def test_load_kernel_uses_what_was_downloaded_and_no_network(
     switchable: MemoryHub, lockfile: Path
 ) -> None:
-    with pytest.raises(NotCached, match="Cannot find a local snapshot for acme/toy"):
+    with pytest.raises(NotTrusted, match="the Hub is in offline mode, and is not known to have"):
         api.load_kernel(TOY, lockfile=lockfile)
+    with pytest.raises(NotCached, match="Cannot find a local snapshot for acme/toy"):
+        api.load_kernel(TOY, lockfile=lockfile, trust_remote_code=True)
     api.get_locked_kernel(TOY, lockfile=lockfile)
     unload_kernels()
     switchable.calls.clear()
@@ -147,7 +156,10 @@ def test_load_kernel_uses_what_was_downloaded_and_no_network(
 def test_install_of_local_files_uses_no_network(switchable: MemoryHub) -> None:
     with pytest.raises(FileNotFoundError):
         api.install_kernel(
-            TOY, revision=switchable.repos[TOY].branches["v1"], local_files_only=True
+            TOY,
+            revision=switchable.repos[TOY].branches["v1"],
+            local_files_only=True,
+            trust_remote_code=True,
         )
     folder = api.install_kernel(TOY, version=1)
     switchable.calls.clear()
@@ -192,11 +204,8 @@ def old_lock(hub: MemoryHub, variants: dict[str, str]) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def low_hash() -> str:
-    """The hash of the build, with one file in LFS and one in git, as the cache names them."""
     build = kernel_files(value="low")
-    return hash_variant(
-        [(path, hashlib.sha256(content).hexdigest()) for path, content in build.items()]
-    )
+    return hash_variant([(path, git_blob_hash(content)) for path, content in build.items()])
 
 
 def test_old_lock_is_honoured(hub: MemoryHub, tmp_path: Path, low_hash: str) -> None:
@@ -266,7 +275,7 @@ def caller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def load_from_caller(caller: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def load_from_caller(caller: Path) -> Iterator[Callable[[], ModuleType]]:
     import lock_user.inner  # type: ignore[import-not-found]
 
     yield lock_user.inner.load
@@ -275,14 +284,14 @@ def load_from_caller(caller: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_lock_file_of_the_calling_package_is_found(
-    hub: MemoryHub, caller: Path, load_from_caller: Any
+    hub: MemoryHub, caller: Path, load_from_caller: Callable[[], ModuleType]
 ) -> None:
     write_lock(caller / "kernels.lock", lock(hub, TOY, LOW))
     assert load_from_caller().VALUE == ("toy", "low")
 
 
 def test_calling_package_without_a_lock_file_is_named(
-    hub: MemoryHub, load_from_caller: Any
+    hub: MemoryHub, load_from_caller: Callable[[], ModuleType]
 ) -> None:
     with pytest.raises(
         NotLocked,

@@ -1,135 +1,141 @@
-"""The same call again in one process: the same module, at once, without a question."""
+"""Calls that this process has answered before."""
 
 from __future__ import annotations
 
+import inspect
+import sys
 import time
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.runtime.kernel_files import MemoryHub, kernel_files, unload_kernels, write_files
 
 from kernelmill.runtime import memo
-from kernelmill.runtime.api import get_kernel
-from kernelmill.runtime.errors import NotTrusted, UnpinnedKernelWarning
+from kernelmill.runtime.hub.expiry import note_expiry
 from kernelmill.runtime.settings import DECIDING_VARIABLES
-from kernelmill.spec.errors import InputError
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
-TOY = "acme/toy"
-REMEMBER = memo.remember
+
+@pytest.fixture(autouse=True)
+def empty() -> Iterator[None]:
+    memo._kept.clear()
+    yield
+    memo._kept.clear()
+
+
+class Loader:
+    """Loads a module, and says for how long it is the right one."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.until: float | None = time.time() + 100
+        self.module = ModuleType("_memo_kernel")
+        self.get_kernel: Callable[..., ModuleType] = memo.memoized(self._load)
+
+    def _load(self, _: str, **__: object) -> ModuleType:
+        self.calls += 1
+        if self.until is not None:
+            note_expiry(self.until)
+            note_expiry(self.until + 1)
+        return self.module
 
 
 @pytest.fixture
-def toy(process_session: MemoryHub, monkeypatch: pytest.MonkeyPatch) -> MemoryHub:
-    monkeypatch.setattr(memo, "remember", REMEMBER)
-    monkeypatch.setattr(memo, "_answers", {})
-    for number in (1, 2):
-        process_session.publish(TOY, f"v{number}", {"torch-cpu": kernel_files(value=number)})
-    return process_session
+def loader(monkeypatch: pytest.MonkeyPatch) -> Loader:
+    loader = Loader()
+    monkeypatch.setitem(sys.modules, "_memo_kernel", loader.module)
+    return loader
 
 
-def test_same_call_again_asks_nobody(toy: MemoryHub) -> None:
-    module = get_kernel(TOY, version=1)
-    toy.calls.clear()
-    toy.is_down = True
-    assert get_kernel(TOY, version=1) is module
-    assert toy.calls == []
+def calls_of(loader: Loader, **arguments: object) -> int:
+    """Return how often a call and its repetition reach the loader."""
+    loader.calls = 0
+    for _ in range(2):
+        assert loader.get_kernel("acme/toy", **arguments) is loader.module
+    return loader.calls
 
 
-def test_same_call_again_takes_less_than_a_hundredth_of_the_peers_time(toy: MemoryHub) -> None:
-    """The peer takes 16 ms; the best of many, since other programs share this machine."""
-    get_kernel(TOY, version=1, trust_remote_code=[TOY])
-    times_s = []
-    for _ in range(50):
-        start = time.perf_counter()
-        get_kernel(TOY, version=1, trust_remote_code=[TOY])
-        times_s.append(time.perf_counter() - start)
-    assert min(times_s) < 0.16e-3
+@pytest.mark.parametrize(
+    ("arguments", "calls"),
+    [
+        pytest.param({"version": 1}, 1, id="version"),
+        pytest.param({"revision": "v1"}, 1, id="revision"),
+        pytest.param({"version": 1, "revision": None, "user_agent": {"a": "b"}}, 1, id="agent"),
+        pytest.param({"version": 1, "trust_remote_code": ["a/b", "c/d"]}, 1, id="list"),
+        pytest.param({}, 2, id="unpinned-warns-each-time"),
+        pytest.param({"version": None}, 2, id="none"),
+        pytest.param({"version": 1, "backend": object()}, 2, id="odd"),
+    ],
+)
+def test_call_is_answered_once(loader: Loader, arguments: dict[str, Any], calls: int) -> None:
+    assert calls_of(loader, **arguments) == calls
+
+
+def test_generator_is_read_by_nobody_but_the_function(loader: Loader) -> None:
+    trust = (each for each in ["acme/toy"])
+    loader.get_kernel("acme/toy", version=1, trust_remote_code=trust)
+    assert list(trust) == ["acme/toy"]
 
 
 @pytest.mark.parametrize(
     "other",
-    [
-        {"version": 2},
-        {"revision": "v1"},
-        {"version": 1, "backend": "cpu"},
-        {"version": 1, "check_arch": False},
-        {"version": 1, "trust_remote_code": True},
-        {"version": 1, "trust_remote_code": [TOY]},
-    ],
+    [{"version": 2}, {"version": 1, "trust_remote_code": True}, {"version": True}],
 )
-def test_another_call_is_answered_anew(toy: MemoryHub, other: dict[str, object]) -> None:
-    get_kernel(TOY, version=1)
-    toy.calls.clear()
-    get_kernel(TOY, **other)  # type: ignore[arg-type]
-    assert toy.calls != []
+def test_other_arguments_are_another_call(loader: Loader, other: dict[str, Any]) -> None:
+    loader.get_kernel("acme/toy", version=1)
+    assert calls_of(loader, **other) == 1
 
 
-def test_answer_for_one_who_trusts_is_none_for_one_who_does_not(toy: MemoryHub) -> None:
-    toy.trusted.clear()
-    get_kernel(TOY, version=1, trust_remote_code=True)
-    get_kernel(TOY, version=1, trust_remote_code=[TOY])
-    for trust in (False, ["acme/other"]):
-        with pytest.raises(NotTrusted):
-            get_kernel(TOY, version=1, trust_remote_code=trust)
-
-
-def test_equal_value_of_another_type_is_another_call(toy: MemoryHub) -> None:
-    get_kernel(TOY, version=1)
-    with pytest.raises(InputError, match="a version is a whole number"):
-        get_kernel(TOY, version=True)
-    with pytest.raises(InputError, match="trust_remote_code is 0"):
-        get_kernel(TOY, version=1, trust_remote_code=0)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("name", DECIDING_VARIABLES)
-def test_another_environment_is_answered_anew(
-    toy: MemoryHub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+@pytest.mark.parametrize("name", [each for each in DECIDING_VARIABLES if each != "KERNELS_STRICT"])
+def test_other_environment_is_another_call(
+    loader: Loader, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    get_kernel(TOY, version=1)
-    toy.calls.clear()
-    values = {"HF_ENDPOINT": "http://other.test", "LOCAL_KERNELS": f"acme/other={tmp_path}"}
-    monkeypatch.setenv(name, values.get(name, str(tmp_path / "elsewhere")))
-    get_kernel(TOY, version=1)
-    assert toy.calls != []
+    loader.get_kernel("acme/toy", version=1)
+    monkeypatch.setenv(name, "changed")
+    assert calls_of(loader, version=1) == 1
 
 
-def test_override_takes_effect_at_once(
-    toy: MemoryHub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_strict_mode_keeps_no_calls(loader: Loader, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERNELS_STRICT", "1")
+    assert calls_of(loader, version=1) == 2
+
+
+@pytest.mark.parametrize(
+    "until", [pytest.param(0.0, id="expired"), pytest.param(None, id="no-hub-asked")]
+)
+def test_answer_that_does_not_hold_is_not_kept(loader: Loader, until: float | None) -> None:
+    loader.until = until
+    assert calls_of(loader, version=1) == 2
+
+
+def test_answer_is_asked_for_again_once_it_is_old(
+    loader: Loader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    get_kernel(TOY, version=1)
-    write_files(tmp_path / "build/torch-cpu", kernel_files(value="local"))
-    monkeypatch.setenv("LOCAL_KERNELS", f"{TOY}={tmp_path}")
-    assert get_kernel(TOY, version=1).VALUE == "local"
-    monkeypatch.delenv("LOCAL_KERNELS")
-    assert get_kernel(TOY, version=1).VALUE == 1
+    assert calls_of(loader, version=1) == 1
+    later = time.time() + 101
+    monkeypatch.setattr(time, "time", lambda: later)
+    assert calls_of(loader, version=1) == 2
 
 
-def test_kernel_that_was_unloaded_is_loaded_anew(toy: MemoryHub) -> None:
-    module = get_kernel(TOY, version=1)
-    unload_kernels()
-    assert get_kernel(TOY, version=1) is not module
+def test_kernel_that_was_unloaded_is_loaded_again(
+    loader: Loader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert calls_of(loader, version=1) == 1
+    monkeypatch.delitem(sys.modules, "_memo_kernel")
+    assert calls_of(loader, version=1) == 2
 
 
-def test_failure_is_not_remembered(toy: MemoryHub) -> None:
-    toy.trusted.clear()
-    with pytest.raises(NotTrusted):
-        get_kernel(TOY, version=1)
-    toy.trusted.add("acme")
-    assert get_kernel(TOY, version=1).VALUE == 1
+def test_memory_is_bounded(loader: Loader, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memo, "MAX_CALLS", 3)
+    for version in range(10):
+        loader.get_kernel("acme/toy", version=version)
+    assert len(memo._kept) <= 3
 
 
-def test_advice_is_given_again(toy: MemoryHub) -> None:
-    for _ in range(2):
-        with pytest.warns(UnpinnedKernelWarning, match="version=2") as seen:
-            get_kernel(TOY)
-        assert [each.filename for each in seen] == [__file__]
+def test_signature_stays() -> None:
+    def get_kernel(repo_id: str, *, version: int | None = None) -> ModuleType:
+        raise NotImplementedError
 
-
-def test_trust_that_can_be_read_once_is_not_remembered(toy: MemoryHub) -> None:
-    toy.trusted.clear()
-    assert get_kernel(TOY, version=1, trust_remote_code=iter([TOY])).VALUE == 1
-    with pytest.raises(NotTrusted):
-        get_kernel(TOY, version=1, trust_remote_code=iter(["acme/other"]))
+    assert inspect.signature(memo.memoized(get_kernel)) == inspect.signature(get_kernel)

@@ -65,7 +65,7 @@ def fetch_subject(
     repo, commit = selection.repo, selection.choice.commit
     listed = session.hub.fetch_files(repo, commit, FOLDER)
     with session.cache.lock(repo):
-        session.hub.download(repo, commit, [it.path for it in listed], session.cache.root)
+        session.hub.download(repo, commit, listed, session.cache.root)
     root = session.cache.snapshot(repo, commit)
     return Subject(
         scripts=find_scripts(root, where=repo_id),

@@ -16,6 +16,7 @@ COMMANDS: Final = {
         "doctor",
         "info",
         "versions",
+        "update",
         "verify-signature",
         "upload",
         "lock",
