@@ -13,6 +13,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Final
 
+from kernelmill.runtime.errors import MissingDependency
 from kernelmill.spec.backend import Backend, normalise_gfx
 from kernelmill.spec.errors import HostError, InvalidName, InvalidVersion
 from kernelmill.spec.host import Device, Host
@@ -70,6 +71,23 @@ def import_torch() -> ModuleType | None:
             f"torch is installed but cannot be imported: {error}",
             hint='run `python -c "import torch"` and repair the installation',
         ) from error
+    return torch
+
+
+def has_package(name: str) -> bool:
+    """Tell whether ``name`` could be imported. Imports nothing."""
+    return importlib.util.find_spec(name) is not None
+
+
+def require_torch() -> ModuleType:
+    """Return torch.
+
+    Raises:
+        MissingDependency: it is not installed; an ``ImportError``.
+    """
+    torch = import_torch()
+    if torch is None:
+        raise MissingDependency("torch is not installed", hint="install PyTorch: pytorch.org")
     return torch
 
 

@@ -22,6 +22,7 @@ COMMANDS: Final = {
         "download",
         "export",
         "upload",
+        "benchmark",
     )
 }
 
