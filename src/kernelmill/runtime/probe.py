@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.metadata
 import importlib.util
 import logging
@@ -12,6 +13,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Final
 
+from kernelmill.runtime.errors import MissingDependency
 from kernelmill.spec.backend import Backend, normalise_gfx
 from kernelmill.spec.errors import HostError, InvalidName, InvalidVersion
 from kernelmill.spec.host import Device, Host
@@ -72,6 +74,23 @@ def import_torch() -> ModuleType | None:
     return torch
 
 
+def has_package(name: str) -> bool:
+    """Tell whether ``name`` could be imported. Imports nothing."""
+    return importlib.util.find_spec(name) is not None
+
+
+def require_torch() -> ModuleType:
+    """Return torch.
+
+    Raises:
+        MissingDependency: it is not installed; an ``ImportError``.
+    """
+    torch = import_torch()
+    if torch is None:
+        raise MissingDependency("torch is not installed", hint="install PyTorch: pytorch.org")
+    return torch
+
+
 def release_of(torch: ModuleType) -> Release:
     """Return torch's version."""
     return parse_release(str(torch.__version__), what="torch")
@@ -100,6 +119,7 @@ def backend_of(torch: ModuleType) -> tuple[Backend, tuple[int, int] | None]:
         (Backend.ROCM, getattr(version, "hip", None)),
         (Backend.METAL, mps is not None and mps.is_available()),
         (Backend.XPU, getattr(version, "xpu", None)),
+        (Backend.CANN, _cann_version(torch)),
     )
     for backend, answer in found:
         if isinstance(answer, str) and answer:
@@ -107,6 +127,18 @@ def backend_of(torch: ModuleType) -> tuple[Backend, tuple[int, int] | None]:
         if answer:
             return backend, None
     return Backend.CPU, None
+
+
+def _cann_version(torch: ModuleType) -> str | None:
+    """Return the version of Huawei's CANN where its plug-in gave torch an NPU."""
+    name_of_device = getattr(getattr(torch, "_C", None), "_get_privateuse1_backend_name", None)
+    if name_of_device is None or name_of_device() != "npu":
+        return None
+    try:
+        facts = importlib.import_module("torch_npu.utils.collect_env")
+    except ImportError:
+        return None
+    return str(facts.get_cann_version())
 
 
 def _runtime_version(backend: Backend, text: str) -> tuple[int, int]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from packaging.version import InvalidVersion, Version
 
-from kernelmill.runtime.archs import check_archs
 from kernelmill.runtime.errors import MissingDependency, UnsupportedArch, UnsupportedKernel
 from kernelmill.runtime.settings import API_VERSION
+from kernelmill.spec.archs import check_archs
 from kernelmill.spec.dependencies import PYTHON_DEPENDENCIES
 from kernelmill.spec.errors import InputError
 

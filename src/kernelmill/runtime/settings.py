@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+import kernelmill
 from kernelmill.spec.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-API_VERSION: Final = "0.18.2"
+API_VERSION: Final = kernelmill.API_VERSION
 """The version of Hugging Face's ``kernels`` whose interface this package offers."""
 
 PUBLIC_HUB: Final = "https://huggingface.co"
@@ -37,6 +38,7 @@ DECIDING_VARIABLES: Final = (
     "HF_HUB_OFFLINE",
     "TRANSFORMERS_OFFLINE",
     "LOCAL_KERNELS",
+    "KERNELS_BUNDLE",
     "KERNELS_REVALIDATE",
     "KERNELS_STRICT",
     "KERNELS_REQUIRE_SIGNATURE",

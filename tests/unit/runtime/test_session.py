@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import inspect
 import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -132,17 +131,6 @@ def test_get_kernel_refuses_a_name_without_an_owner(toy: MemoryHub) -> None:
 
 
 ENTRY_POINTS: list[Callable[..., object]] = [kernels.get_kernel, kernels.has_kernel]
-
-
-def test_trust_is_asked_wherever_code_can_be_named() -> None:
-    """A new function that takes a repository has to join the tests of trust below."""
-    functions = {name: getattr(kernels, name) for name in kernels.__all__ if name.islower()}
-    named = {
-        function
-        for name, function in functions.items()
-        if not name.startswith("__") and "repo_id" in inspect.signature(function).parameters
-    }
-    assert named == {*ENTRY_POINTS, kernels.get_kernel_variants}, "the last loads nothing"
 
 
 @pytest.mark.parametrize("entry", ENTRY_POINTS)
