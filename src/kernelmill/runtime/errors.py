@@ -102,5 +102,9 @@ class NoLockfile(KernelError, FileNotFoundError):
     exit_code = 1
 
 
+class BundleError(InputError):
+    """A bundle of kernels cannot be made, or cannot be read."""
+
+
 class UnpinnedKernelWarning(UserWarning):
     """A kernel was asked for without a version, so another day may load other code."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelmill.runtime import tree
+from kernelmill.runtime.bundles import find_bundled
 from kernelmill.runtime.errors import CacheUnusable
 from kernelmill.runtime.fetch import is_complete
 from kernelmill.runtime.resolvers import usual_chain
@@ -64,7 +65,7 @@ class Explanation:
     is_cached: bool
     """Whether all of the chosen build has been fetched."""
     override: Path | None = None
-    """The folder of ``LOCAL_KERNELS`` that is loaded instead of all this."""
+    """The folder of ``LOCAL_KERNELS`` or of a bundle that is loaded instead of all this."""
     redirected_from: tuple[str, ...] = ()
     """The repositories that led to ``repo``, the one that was asked for first."""
     dependencies: tuple[Dependency, ...] = ()
@@ -131,7 +132,8 @@ def explain(
         versions=() if selection.resolution.trace else _versions(session, repo),
         is_cached=chosen is not None
         and is_complete(session.cache, selection.repo, selection.choice.commit, str(chosen)),
-        override=session.local_kernels.get(repo_id),
+        override=session.local_kernels.get(repo_id)
+        or find_bundled(repo, version=version, revision=revision),
         redirected_from=tuple(map(str, selection.redirected_from)),
         dependencies=_dependencies(session, selection) if chosen and not distrust else (),
     )

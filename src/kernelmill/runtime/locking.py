@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import logging
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kernelmill.runtime.cache import write_whole
 from kernelmill.runtime.errors import CacheUnusable, NoLockfile, NotTrusted
 from kernelmill.runtime.locking_catalogue import fetch_dependencies
+from kernelmill.runtime.locking_changes import wish_of
 from kernelmill.runtime.revisions import choose_revision
 from kernelmill.runtime.trust import ensure_trusted
 from kernelmill.spec import lockfile as lock_format
@@ -21,10 +22,11 @@ from kernelmill.spec.errors import InputError, LockfileError
 from kernelmill.spec.lockfile import FILE_NAME, LockedKernel, Lockfile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable
 
     from kernelmill.runtime.cache import Cache
     from kernelmill.runtime.hub import Hub
+    from kernelmill.runtime.settings import Settings
     from kernelmill.runtime.trust import Trust
     from kernelmill.spec.dependencies import KernelDependency
     from kernelmill.spec.names import RepoId
@@ -33,30 +35,6 @@ log = logging.getLogger(__name__)
 
 Graph = dict["KernelDependency", tuple["KernelDependency", ...]]
 """Each kernel, with those that any of its builds loads."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """One way in which a lock file is out of date."""
-
-    kind: Literal["added", "removed", "moved", "format"]
-    repo_id: RepoId
-    wanted: str
-    """``version 1``, a revision in words, or nothing for the old format."""
-    before: str = ""
-    after: str = ""
-
-    def __str__(self) -> str:
-        name = f"{self.repo_id} {self.wanted}".rstrip()
-        match self.kind:
-            case "added":
-                return f"{name}: not locked yet, would be {self.after}"
-            case "removed":
-                return f"{name}: locked, but nothing asks for it"
-            case "moved":
-                return f"{name}: {self.before} -> {self.after}"
-            case "format":
-                return f"{name}: in the format until kernels 0.16, which names no version"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,12 +64,6 @@ class Locker:
             VersionNotFound: a version does not exist.
             HubError: the Hub cannot be reached, or says no.
         """
-        if self.hub.is_offline:
-            raise InputError(
-                "locking needs the Hub, and the network must not be used",
-                where=self.hub.endpoint,
-                hint="unset HF_HUB_OFFLINE",
-            )
         graph: Graph = {}
         waiting = list(dependencies)
         while waiting:
@@ -112,44 +84,41 @@ class Locker:
 
     def _explore(self, wanted: KernelDependency) -> tuple[KernelDependency, ...]:
         repo = wanted.repo_id
-        pass_gate(self.hub, self.cache, repo, self.trust)
+        pass_gate(self.hub, repo, self.trust)
         choice = choose_revision(self.hub, repo, version=wanted.version, revision=wanted.revision)
         self._commits[wanted] = choice.commit
-        self.report(f"{repo} {wish_of(wanted)}: {choice.commit}")
+        self.report(f"found {repo} {wish_of(wanted)} at {choice.commit}")
         return fetch_dependencies(self.hub, self.cache, repo, choice.commit)
 
 
-def pass_gate(hub: Hub, cache: Cache, repo: RepoId, trust: Trust) -> None:
+def pass_gate(hub: Hub, repo: RepoId, trust: Trust) -> None:
     """Ask for trust as loading does, with the advice that a command's user can follow.
 
     Raises:
         NotTrusted: nobody vouches for the publisher, nor allows the repository.
     """
     try:
-        if ensure_trusted(hub, cache, repo, trust):
-            cache.remember_trust(repo)
+        ensure_trusted(hub, repo, trust)
     except NotTrusted as error:
         hint = f"to trust it all the same: --allow {repo}, or --trust-remote-code for everything"
         raise NotTrusted(error.problem, where=error.where, hint=hint) from error
 
 
-class Wish(Protocol):
-    """What names a version or a revision."""
+def open_live_hub(settings: Settings) -> Hub:
+    """Return the Hub itself, without what is remembered of it: a lock says what is true now.
 
-    @property
-    def version(self) -> int | None:
-        """The version."""
+    Raises:
+        InputError: there is to be no network.
+    """
+    if settings.is_offline:
+        raise InputError(
+            "locking needs the Hub, and the network must not be used",
+            where=settings.endpoint,
+            hint="unset HF_HUB_OFFLINE",
+        )
+    from kernelmill.runtime.hub.remote import RemoteHub  # noqa: PLC0415 - costs 0.3 s
 
-    @property
-    def revision(self) -> str | None:
-        """The branch, tag or commit."""
-
-
-def wish_of(wanted: Wish) -> str:
-    """Name the version or the revision that is asked for; empty where neither is known."""
-    if wanted.version is not None:
-        return f"version {wanted.version}"
-    return f"revision {wanted.revision}" if wanted.revision is not None else ""
+    return RemoteHub(settings.endpoint)
 
 
 def find_cycles(graph: Graph) -> tuple[tuple[str, ...], ...]:
@@ -179,39 +148,6 @@ def _sort_key(it: KernelDependency) -> tuple[str, bool, int, str]:
 
 def _name(it: KernelDependency) -> str:
     return f"{it.repo_id} {wish_of(it)}"
-
-
-def compare(old: Lockfile, new: Lockfile) -> tuple[Change, ...]:
-    """Say how ``old`` differs from ``new``, in the order of the file; nothing when it does not."""
-    return tuple(sorted(_changes(old, new), key=lambda it: (str(it.repo_id), it.wanted, it.kind)))
-
-
-def _changes(old: Lockfile, new: Lockfile) -> Iterator[Change]:
-    before, after = _by_wish(old), _by_wish(new)
-    for key, kernel in after.items():
-        repo, wish = kernel.repo_id, wish_of(kernel)
-        if key in before and before[key].commit != kernel.commit:
-            commits = {"before": before[key].commit, "after": kernel.commit}
-            yield Change(kind="moved", repo_id=repo, wanted=wish, **commits)
-        elif key not in before:
-            yield Change(kind="added", repo_id=repo, wanted=wish, after=kernel.commit)
-    for key, kernel in before.items():
-        if kernel.dependency is None:
-            yield Change(kind="format", repo_id=kernel.repo_id, wanted="")
-        elif key not in after:
-            gone = {"wanted": wish_of(kernel), "before": kernel.commit}
-            yield Change(kind="removed", repo_id=kernel.repo_id, **gone)
-
-
-def _by_wish(lockfile: Lockfile) -> Mapping[tuple[RepoId, str], LockedKernel]:
-    return {(it.repo_id, wish_of(it)): it for it in lockfile.kernels}
-
-
-def keep_nix_hashes(new: Lockfile, old: Lockfile) -> Lockfile:
-    """Return ``new`` with the hashes that Nix wrote into ``old`` for the same commits."""
-    hashes = {(it.repo_id, it.commit): it.nix_hash for it in old.kernels}
-    kernels = (replace(it, nix_hash=hashes.get((it.repo_id, it.commit))) for it in new.kernels)
-    return Lockfile(kernels=tuple(kernels))
 
 
 def find_lockfile(place: Path) -> Path:

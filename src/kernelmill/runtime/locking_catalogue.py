@@ -36,7 +36,7 @@ def fetch_dependencies(
     missing = [it for it in builds.values() if not (snapshot / it.path).is_file()]
     if missing:
         with cache.lock(repo):
-            hub.download(repo, commit, [it.path for it in missing], cache.root)
+            hub.download(repo, commit, missing, cache.root)
     found = {
         dependency: None
         for variant in builds
@@ -62,6 +62,8 @@ def metadata_of(files: Iterable[RemoteFile], repo: RepoId, commit: str) -> dict[
         if path == _METADATA:
             _ensure_small(file, repo, commit)
             found[folder] = file
+    if not builds:
+        log.warning("'%s' has no builds at %s: it cannot be loaded from there", repo, commit)
     for variant in sorted(builds - set(found)):
         log.warning("%s of '%s' holds no %s: what it loads is unknown", variant, repo, _METADATA)
     return dict(sorted(found.items()))

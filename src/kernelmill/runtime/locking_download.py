@@ -68,7 +68,7 @@ class Downloader:
             DigestMismatch: a build is not the one that was locked, or that was published.
             HubError: the Hub says no.
         """
-        pass_gate(self.hub, self.cache, kernel.repo_id, self.trust)
+        pass_gate(self.hub, kernel.repo_id, self.trust)
         names = self.hub.fetch_folders(kernel.repo_id, kernel.commit, BUILD_FOLDER)
         return tuple(self._fetch(kernel, it) for it in self.select(kernel, names))
 
@@ -77,6 +77,10 @@ class Downloader:
         if expected := kernel.variant_hashes.get(variant):
             folder = f"{BUILD_FOLDER}/{variant}"
             ensure_locked_hash(self.hub.fetch_files(repo, commit, folder), folder, expected)
+        elif kernel.variant_hashes:
+            log.warning(
+                "the old lock file has no hash for %s of '%s': lock it again", variant, repo
+            )
         path = fetch_variant(self.hub, self.cache, repo, commit=commit, variant=variant)
         metadata = read_metadata(path, name=repo.name)
         ensure_integrity(path, metadata, root=self.cache.root)

@@ -7,12 +7,16 @@ of them fetches more than metadata; every one that leads to a Hub asks for trust
 from __future__ import annotations
 
 import logging
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from kernelmill.runtime.bundles import find_bundled
 from kernelmill.runtime.errors import NotLocked
+from kernelmill.runtime.hub.expiry import note_expiry
 from kernelmill.runtime.load import RepoInfo, read_metadata
 from kernelmill.runtime.selection import select_local
+from kernelmill.runtime.settings import MAX_AGE_S
 from kernelmill.spec.dependencies import KernelDependency
 from kernelmill.spec.errors import LockfileError
 
@@ -105,6 +109,16 @@ class Overrides:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FromBundle:
+    """Bundles that the environment names, or that are installed: the caller's own, like folders."""
+
+    def resolve(self, session: Session, wanted: KernelDependency) -> LocalKernel | None:
+        """Find the build in the first bundle that has the kernel."""
+        folder = find_bundled(wanted.repo_id, version=wanted.version, revision=wanted.revision)
+        return None if folder is None else find_bundled_build(session, folder)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FromHub:
     """The session's Hub, which may be a remembered one."""
 
@@ -123,7 +137,7 @@ class FromHub:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FromLock:
-    """The commits that a lock file names, on the session's Hub; nothing else."""
+    """The commits that a lock file names, in a bundle or on the session's Hub; nothing else."""
 
     lockfile: Lockfile
     trust_remote_code: Trust
@@ -138,9 +152,12 @@ class FromLock:
         entry = self._entry(KernelDependency(repo_id=repo_id))
         return entry.dependency or KernelDependency(repo_id=repo_id)
 
-    def resolve(self, session: Session, wanted: KernelDependency) -> RemoteKernel:
+    def resolve(self, session: Session, wanted: KernelDependency) -> Location:
         """Choose a build of the locked commit. A redirect is not followed: the commit is fixed."""
         entry = self._entry(wanted)
+        folder = find_bundled(wanted.repo_id, revision=entry.commit)
+        if folder is not None:
+            return find_bundled_build(session, folder)
         selection = session.select(
             str(wanted.repo_id), revision=entry.commit, trust_remote_code=self.trust_remote_code
         )
@@ -183,6 +200,12 @@ def find_local(session: Session, path: Path) -> LocalKernel:
     )
 
 
+def find_bundled_build(session: Session, folder: Path) -> LocalKernel:
+    """Return the best build in a bundle. Bundles stay as they are: the same call may remember."""
+    note_expiry(time.time() + MAX_AGE_S)
+    return find_local(session, folder)
+
+
 def _links_root(path: Path) -> Path:
     """Return the folder that the links of a local kernel may not leave.
 
@@ -199,6 +222,7 @@ def usual_chain(session: Session, trust_remote_code: Trust) -> Chain:
     return Chain(
         links=(
             Overrides(folders=session.local_kernels),
+            FromBundle(),
             FromHub(trust_remote_code=trust_remote_code),
         )
     )

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.runtime.kernel_files import MemoryHub, kernel_files
 
-from kernelmill.runtime import session
+from kernelmill.runtime import locking
 from kernelmill.runtime.cli import main
 from kernelmill.runtime.errors import NotTrusted, VersionNotFound
 from kernelmill.runtime.locking import (
     Locker,
-    compare,
     find_cycles,
     find_lockfile,
-    keep_nix_hashes,
-    wish_of,
+    open_live_hub,
     write_egg_lockfile,
 )
+from kernelmill.runtime.locking_changes import compare, keep_nix_hashes, wish_of
 from kernelmill.runtime.locking_project import parse_project, read_project, require_dependencies
+from kernelmill.runtime.settings import read_settings
 from kernelmill.spec import lockfile as lock_format
 from kernelmill.spec import metadata as metadata_format
 from kernelmill.spec.dependencies import KernelDependency
@@ -175,10 +175,17 @@ def test_lock_warns_of_builds_that_say_nothing(
     assert "torch-cpu of 'acme/old' holds no metadata.json" in caplog.text
 
 
-def test_lock_needs_the_network(hub: MemoryHub, cache: Cache) -> None:
-    hub.is_offline = True
+def test_lock_warns_of_a_kernel_without_builds(
+    hub: MemoryHub, cache: Cache, caplog: pytest.LogCaptureFixture
+) -> None:
+    commit = hub.publish("acme/moved", "v1", {})
+    Locker(hub=hub, cache=cache).lock([wish("acme/moved")])
+    assert f"'acme/moved' has no builds at {commit}" in caplog.text
+
+
+def test_lock_needs_the_network() -> None:
     with pytest.raises(InputError, match="locking needs the Hub"):
-        Locker(hub=hub, cache=cache).lock([wish("acme/toy")])
+        open_live_hub(read_settings({"HF_HUB_OFFLINE": "1"}))
 
 
 def test_compare_says_what_moved() -> None:
@@ -239,7 +246,7 @@ def test_egg_info_takes_the_lock_of_the_project(
 @pytest.fixture
 def project(tmp_path: Path, hub: MemoryHub, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with one dependency, and the commands' Hub in memory."""
-    monkeypatch.setattr(session, "open_hub", lambda *_, **__: hub)
+    monkeypatch.setattr(locking, "open_live_hub", lambda _: hub)
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "pyproject.toml").write_text('[tool.kernels.dependencies]\n"acme/toy" = 1\n')

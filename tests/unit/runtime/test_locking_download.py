@@ -4,13 +4,13 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.runtime.kernel_files import MemoryHub, kernel_files
+from tests.unit.runtime.kernel_files import MemoryHub, kernel_files, oid_of
 
-from kernelmill.runtime import probe, session
+from kernelmill.runtime import probe
 from kernelmill.runtime.cli import main
 from kernelmill.runtime.cli.download import exit_status
 from kernelmill.runtime.errors import NotTrusted
-from kernelmill.runtime.hub import RemoteFile
+from kernelmill.runtime.hub import RemoteFile, opening
 from kernelmill.runtime.locking_download import (
     Downloaded,
     Downloader,
@@ -92,6 +92,20 @@ def test_old_lock_compares_the_hubs_ids() -> None:
     ensure_locked_hash(nameless, "build/torch-cpu", expected)
 
 
+def test_old_lock_without_a_hash_for_a_build_is_told(
+    hub: MemoryHub, cache: Cache, caplog: pytest.LogCaptureFixture
+) -> None:
+    """R13: the old format has hashes for some builds alone, and loading by it refuses others."""
+    commit = hub.publish("acme/toy", "v1", {"tvm-ffi01-cpu-x86_64-linux": kernel_files()})
+    kernel = LockedKernel(
+        repo_id=RepoId.parse("acme/toy"),
+        commit=commit,
+        variant_hashes={"torch-cpu": f"sha256-{'0' * 64}"},
+    )
+    Downloader(hub=hub, cache=cache, select=select_all).download(kernel)
+    assert "no hash for tvm-ffi01-cpu-x86_64-linux of 'acme/toy'" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("errors", "status"),
     [
@@ -108,7 +122,7 @@ def test_exit_status_is_the_reason(errors: list[NoVariant | HubError | None], st
 
 @pytest.fixture
 def project(tmp_path: Path, hub: MemoryHub, host: Host, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(session, "open_hub", lambda *_, **__: hub)
+    monkeypatch.setattr(opening, "open_hub", lambda *_, **__: hub)
     monkeypatch.setattr(probe, "probe_host", lambda: host)
     return tmp_path
 
@@ -146,8 +160,14 @@ def test_download_command_reads_the_old_format(
     hub: MemoryHub, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     commit = hub.publish("acme/toy", "v1", BUILDS)
-    variants = {"torch-cpu": {"hash": f"sha256-{'0' * 64}", "hash_type": "git_lfs_concat"}}
-    old = [{"repo_id": "acme/toy", "sha": commit, "variants": variants}]
-    (project / "kernels.lock").write_text(json.dumps(old))
-    assert main(["download", str(project)]) == 0, "this Hub gives no ids, so none are compared"
-    assert "  torch-cpu: 2 files" in capsys.readouterr().err
+    right = hash_variant([(name, oid_of(it)) for name, it in BUILDS["torch-cpu"].items()])
+    wrong = f"sha256-{'0' * 64}"
+    for digest, status, message in (
+        (wrong, 1, f"build/torch-cpu is not what was locked: expected {wrong}, got {right}"),
+        (right, 0, "  torch-cpu: 2 files"),
+    ):
+        variants = {"torch-cpu": {"hash": digest, "hash_type": "git_lfs_concat"}}
+        old = [{"repo_id": "acme/toy", "sha": commit, "variants": variants}]
+        (project / "kernels.lock").write_text(json.dumps(old))
+        assert main(["download", str(project)]) == status
+        assert message in capsys.readouterr().err

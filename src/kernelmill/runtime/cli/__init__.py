@@ -21,6 +21,7 @@ COMMANDS: Final = {
         "upload",
         "lock",
         "download",
+        "export",
         "benchmark",
     )
 }

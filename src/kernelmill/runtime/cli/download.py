@@ -45,13 +45,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _downloader(args: argparse.Namespace) -> Downloader:
     from kernelmill.runtime.cache import Cache  # noqa: PLC0415 - only this command
+    from kernelmill.runtime.hub.opening import open_hub  # noqa: PLC0415 - as above
     from kernelmill.runtime.locking_download import (  # noqa: PLC0415 - as above
         Downloader,
         select_all,
         select_for,
     )
     from kernelmill.runtime.probe import probe_host  # noqa: PLC0415 - as above
-    from kernelmill.runtime.session import open_hub  # noqa: PLC0415 - as above
     from kernelmill.runtime.settings import read_settings  # noqa: PLC0415 - as above
 
     settings = read_settings()

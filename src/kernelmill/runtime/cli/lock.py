@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernelmill.console import printable
 from kernelmill.runtime.cli import arguments
 from kernelmill.runtime.cli.output import note, print_json
 
 if TYPE_CHECKING:
     import argparse
 
-    from kernelmill.runtime.locking import Change, Lock
+    from kernelmill.runtime.locking import Lock
+    from kernelmill.runtime.locking_changes import Change
     from kernelmill.spec.lockfile import Lockfile
 
 HELP = "write kernels.lock: the commit of every kernel that a project's pyproject.toml names"
@@ -31,7 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Ask the Hub, say what moved, and write it down unless it is only to be checked."""
-    from kernelmill.runtime.locking import compare, keep_nix_hashes, write_lockfile  # noqa: PLC0415
+    from kernelmill.runtime.locking import write_lockfile  # noqa: PLC0415 - only this command
+    from kernelmill.runtime.locking_changes import compare, keep_nix_hashes  # noqa: PLC0415
     from kernelmill.spec.lockfile import FILE_NAME  # noqa: PLC0415 - as above
 
     path = args.folder / FILE_NAME
@@ -49,21 +52,25 @@ def run(args: argparse.Namespace) -> int:
 
 def _lock(args: argparse.Namespace) -> Lock:
     from kernelmill.runtime.cache import Cache  # noqa: PLC0415 - only this command
-    from kernelmill.runtime.locking import Locker  # noqa: PLC0415 - as above
+    from kernelmill.runtime.locking import Locker, open_live_hub  # noqa: PLC0415 - as above
     from kernelmill.runtime.locking_project import (  # noqa: PLC0415 - as above
         FILE_NAME,
         read_project,
         require_dependencies,
     )
-    from kernelmill.runtime.session import open_hub  # noqa: PLC0415 - as above
     from kernelmill.runtime.settings import read_settings  # noqa: PLC0415 - as above
 
     where = str(args.folder / FILE_NAME)
     dependencies = require_dependencies(read_project(args.folder), where=where)
     settings = read_settings()
     cache = Cache(root=settings.cache_dir)
-    trust = arguments.trust_of(args)
-    return Locker(hub=open_hub(settings, cache), cache=cache, trust=trust).lock(dependencies)
+    locker = Locker(
+        hub=open_live_hub(settings),
+        cache=cache,
+        trust=arguments.trust_of(args),
+        report=lambda text: note(printable(text)),
+    )
+    return locker.lock(dependencies)
 
 
 def _read_old(path: Path, *, is_strict: bool) -> Lockfile:
@@ -85,9 +92,10 @@ def _read_old(path: Path, *, is_strict: bool) -> Lockfile:
 
 def _print(path: Path, lock: Lock, changes: tuple[Change, ...], *, is_check: bool) -> None:
     for circle in lock.cycles:
-        note(f"these kernels load each other, which loading refuses: {' -> '.join(circle)}")
+        way = printable(" -> ".join(circle))
+        note(f"these kernels load each other, which loading refuses: {way}")
     for each in changes:
-        print(each)
+        print(printable(str(each)))
     count = len(lock.lockfile.kernels)
     kernels = f"{count} kernel{'' if count == 1 else 's'}"
     if not is_check:
