@@ -14,7 +14,7 @@ REPORTS: Final = ROOT / "reports"
 
 
 def main() -> int:
-    """Time the flagship, the Hub, loading and the emulator; return how many benchmarks failed."""
+    """Time flagship, resolver, Hub, loading and emulator; return how many benchmarks failed."""
     REPORTS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         gemm = Path(folder) / "gemm"
@@ -25,6 +25,7 @@ def main() -> int:
             *("--json", str(REPORTS / "gemm.json")),
         )
     for name in ("hub", "loading", "emulator"):
+    for name in ("spec", "hub", "emulator"):
         report = str(REPORTS / f"{name}.json")
         failed += run("-m", f"benchmarks.{name}", "--json", report)
     return failed

@@ -39,12 +39,19 @@ def rewrite(text: str, reading: Reading) -> str | None:
         document = tomlkit.parse(text)
         for edit in reading.edits:
             _apply(document, edit)
-        rewritten = tomlkit.dumps(document)
+        rewritten = _with_line_ends_of(text, tomlkit.dumps(document))
         again = manifest_format.read(rewritten)
     except (TOMLKitError, ManifestError, KeyError, TypeError, AttributeError, IndexError):
         # tomlkit knows most of TOML's spellings, not every one; the caller has another way.
         return None
     return rewritten if again.manifest == reading.manifest and not again.edits else None
+
+
+def _with_line_ends_of(text: str, rewritten: str) -> str:
+    """Write new lines as the others are, where all of those end as on Windows."""
+    if not text.count("\n") or text.count("\n") != text.count("\r\n"):
+        return rewritten
+    return rewritten.replace("\r\n", "\n").replace("\n", "\r\n")
 
 
 def _apply(document: tomlkit.TOMLDocument, edit: Edit) -> None:

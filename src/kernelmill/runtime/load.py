@@ -117,6 +117,8 @@ def read_metadata(folder: Path, *, name: str = "kernel") -> Metadata:
             where=f"{path} id",
             hint="rebuild the kernel",
         )
+    if metadata.assumed:
+        log.info("%s: %s", folder, metadata_format.assumed_note(metadata))
     return metadata
 
 

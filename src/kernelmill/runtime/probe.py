@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.metadata
 import importlib.util
 import logging
@@ -118,6 +119,7 @@ def backend_of(torch: ModuleType) -> tuple[Backend, tuple[int, int] | None]:
         (Backend.ROCM, getattr(version, "hip", None)),
         (Backend.METAL, mps is not None and mps.is_available()),
         (Backend.XPU, getattr(version, "xpu", None)),
+        (Backend.CANN, _cann_version(torch)),
     )
     for backend, answer in found:
         if isinstance(answer, str) and answer:
@@ -125,6 +127,18 @@ def backend_of(torch: ModuleType) -> tuple[Backend, tuple[int, int] | None]:
         if answer:
             return backend, None
     return Backend.CPU, None
+
+
+def _cann_version(torch: ModuleType) -> str | None:
+    """Return the version of Huawei's CANN where its plug-in gave torch an NPU."""
+    name_of_device = getattr(getattr(torch, "_C", None), "_get_privateuse1_backend_name", None)
+    if name_of_device is None or name_of_device() != "npu":
+        return None
+    try:
+        facts = importlib.import_module("torch_npu.utils.collect_env")
+    except ImportError:
+        return None
+    return str(facts.get_cann_version())
 
 
 def _runtime_version(backend: Backend, text: str) -> tuple[int, int]:

@@ -7,6 +7,7 @@ preference is total, so the answer depends neither on the order of the names nor
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kernelmill.spec.backend import Backend
@@ -94,20 +95,21 @@ class _Judge:
         self._frameworks: dict[int, tuple[Framework, str, int]] = {}
         self._computes: dict[int, tuple[Compute, str, int]] = {}
         self._objection_to_arch = _check_free_threading(host)
+        self._check_cpu = cache(lambda cpu: _check_cpu(cpu, host))
+        self._check_os = cache(lambda system: _check_os(system, host))
 
     def judge(self, variant: Variant) -> tuple[str, int]:
         """Return the first objection to a variant, or nothing, and its rank among its equals."""
         if isinstance(variant, NoarchVariant):
             kind = 4 if variant.name == "universal" else 3
             return _check_noarch(variant, self.host), kind * _KIND
-        host = self.host
         framework, compute = variant.framework, variant.compute
         known = self._frameworks.get(id(framework)) or self._meet_framework(framework)
         also_known = self._computes.get(id(compute)) or self._meet_compute(compute)
         objection = (
             self._objection_to_arch
-            or (variant.cpu != host.cpu and _other_cpu(variant, host))
-            or (variant.os != host.os and _other_os(variant, host))
+            or self._check_cpu(variant.cpu)
+            or self._check_os(variant.os)
             or known[1]
             or also_known[1]
         )
@@ -160,12 +162,12 @@ def _check_free_threading(host: Host) -> str:
     return f"compiled builds need free-threaded Python {_dotted(FREE_THREADED_MIN_PYTHON)} or newer"
 
 
-def _other_cpu(variant: ArchVariant, host: Host) -> str:
-    return f"CPU ({variant.cpu}) does not match system CPU ({host.cpu})"
+def _check_cpu(cpu: str, host: Host) -> str:
+    return "" if cpu == host.cpu else f"CPU ({cpu}) does not match system CPU ({host.cpu})"
 
 
-def _other_os(variant: ArchVariant, host: Host) -> str:
-    return f"OS ({variant.os}) does not match system OS ({host.os})"
+def _check_os(system: str, host: Host) -> str:
+    return "" if system == host.os else f"OS ({system}) does not match system OS ({host.os})"
 
 
 def _check_framework(wants: Framework, host: Host) -> str:

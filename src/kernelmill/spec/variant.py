@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.errors import InvalidVariant
@@ -71,9 +71,8 @@ class Compute:
         return f"{prefix}{self.version[0]}{self.version[1]}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchVariant:
-    """A build with machine code."""
+class ArchVariant(NamedTuple):
+    """A build with machine code. A tuple, since a repository may have thousands."""
 
     framework: Framework
     compute: Compute
@@ -109,7 +108,7 @@ def parse_variant(text: str) -> Variant:
     if len(parts) == 4 and parts[2] in _CPUS and parts[3] in _SYSTEMS:
         framework, compute = _parse_framework(parts[0]), _parse_compute(parts[1])
         if framework and compute:
-            return ArchVariant(framework=framework, compute=compute, cpu=parts[2], os=parts[3])
+            return ArchVariant(framework, compute, parts[2], parts[3])
     elif match := _NOARCH.fullmatch(text):
         return NoarchVariant(name=match["name"])
     raise InvalidVariant(

@@ -65,9 +65,9 @@ def test_manifest_is_rewritten_with_its_comments(
     said = capsys.readouterr()
     assert said.out == "build.toml: edition 2 is now edition 5\n"
     assert said.err == (
-        "assumed: the name 'my-relu' for 'my_relu': the Python name stays\n"
         "assumed: version 1\n"
         "assumed: license Apache-2.0 (from LICENSE)\n"
+        "assumed: the name 'my-relu' for 'my_relu': the Python name stays\n"
     )
     assert (root / "build.toml").read_text() == NEW
     assert sorted(it.name for it in root.glob(".*")) == []
@@ -124,9 +124,7 @@ def test_line_ends_stay(tmp_path: Path) -> None:
     root = write_old(tmp_path, OLD)
     (root / "build.toml").write_bytes(OLD.replace("\n", "\r\n").encode())
     assert main(["update-build", str(root)]) == 0
-    written = (root / "build.toml").read_bytes().decode()
-    assert "# For AMD.\r\n" in written
-    assert parse(written) == parse(NEW)
+    assert (root / "build.toml").read_bytes() == NEW.replace("\n", "\r\n").encode()
 
 
 @pytest.mark.parametrize(
@@ -160,10 +158,10 @@ def test_update_tells_its_edits_as_json(tmp_path: Path, capsys: pytest.CaptureFi
     assert document["written"] is False
     assert document["edits"] == [
         "remove general.universal",
-        'set general.name to "my-relu"',
         'set general.backends to ["rocm"]',
         "set general.version to 1",
         'set general.license to "Apache-2.0"',
+        'set general.name to "my-relu"',
         "set general.edition to 5",
     ]
 
@@ -190,8 +188,8 @@ def test_builder_reads_an_old_manifest_with_one_warning(
         assert main(["check-config", str(root)]) == 0
         assert capsys.readouterr().out == "my-relu version 1 for rocm: 3 files\n"
     assert [it.getMessage() for it in caplog.records] == [
-        "build.toml is read as edition 2; assumed: the name 'my-relu' for 'my_relu': the Python "
-        "name stays, version 1, license Apache-2.0 (from LICENSE); "
+        "build.toml is read as edition 2; assumed: version 1, license Apache-2.0 (from LICENSE), "
+        "the name 'my-relu' for 'my_relu': the Python name stays; "
         "`kernel-builder update-build` writes edition 5"
     ]
 
@@ -207,3 +205,28 @@ def test_check_config_doubts_a_license_that_is_not_spdx(
     )
     assert main(["check-config", str(root), "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["warnings"]) == 1
+
+
+def test_layout_that_cannot_be_kept_is_written_anew(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = write_old(tmp_path)
+    monkeypatch.setattr("kernelmill.builder.cli.update_build.rewrite", lambda *_: None)
+    assert main(["update-build", str(root)]) == 0
+    assert "the layout of the file is too unusual to be kept: its comments are lost" in (
+        capsys.readouterr().err
+    )
+    assert parse((root / "build.toml").read_text()) == parse(NEW)
+
+
+def test_failed_write_leaves_the_old_manifest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full_disk(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    root = write_old(tmp_path)
+    monkeypatch.setattr(Path, "replace", full_disk)
+    assert main(["update-build", str(root)]) == 3
+    assert "cannot write build.toml: No space left on device" in capsys.readouterr().err
+    assert (root / "build.toml").read_text() == OLD

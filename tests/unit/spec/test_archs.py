@@ -41,6 +41,7 @@ def devices(*archs: str) -> tuple[Device, ...]:
     ],
 )
 def test_cuda_code_runs_by_nvidias_rules(archs: tuple[str, ...], device: str, fits: bool) -> None:
+    # D1
     objection = check_archs(archs, Backend.CUDA, devices(device))
     assert objection == (
         "" if fits else f"no code for device 0 ({device}); it has code for {', '.join(archs)}"
@@ -77,10 +78,12 @@ def test_cuda_code_runs_by_nvidias_rules(archs: tuple[str, ...], device: str, fi
 def test_rocm_code_runs_on_its_own_processor(
     archs: tuple[str, ...], device: str, fits: bool
 ) -> None:
+    # D4
     assert (check_archs(archs, Backend.ROCM, devices(device)) == "") is fits
 
 
 def test_every_unfit_device_is_named() -> None:
+    # D8
     found = check_archs(("gfx942",), Backend.ROCM, devices("gfx942", "gfx1100", ""))
     assert found == "no code for device 1 (gfx1100), 2 (unknown arch); it has code for gfx942"
 

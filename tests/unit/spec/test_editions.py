@@ -38,6 +38,7 @@ depends = ["torch"]
 src = ["gemm/gemm.h", "gemm/gemm.hip"]
 include = ["include"]
 """
+NAME = 'name = "fp8_gemm"'
 TORCH = '[torch]\nsrc = ["t.cpp"]\n'
 KERNEL = 'depends = ["torch"]\nsrc = ["k.cu"]\n'
 V1 = f"""\
@@ -171,8 +172,9 @@ def test_cuda_versions_of_edition_2_move_to_their_table() -> None:
     assert general.python_depends == ("einops",)
 
 
-def test_underscores_in_an_old_name_become_dashes() -> None:
-    reading = read(GUIDE.replace('"gemm"\n', '"fp8_gemm"\n'))
+@pytest.mark.parametrize("content", [V1, GUIDE, V3, V4])
+def test_underscores_in_an_old_name_become_dashes(content: str) -> None:
+    reading = read(content.replace('name = "gemm"', NAME).replace('name = "norm"', NAME))
     name = reading.manifest.general.name
     assert (str(name), name.python_name) == ("fp8-gemm", "fp8_gemm")
     assert "the name 'fp8-gemm' for 'fp8_gemm': the Python name stays" in reading.assumed
@@ -241,7 +243,8 @@ def test_edition_is_told_by_the_keys(document: dict[str, object], edition: int) 
             V1.replace("[torch]", "[torch]\nminver = '2.6'"),
             [
                 "build.toml:4 torch.minver: edition 1 has no key 'minver' here\n"
-                "  hint: edition 2 has it: run `kernel-builder update-build`, then add it"
+                "  hint: edition 2 has it: "
+                "remove it, run `kernel-builder update-build`, and write it again"
             ],
             id="key-of-a-later-edition",
         ),
@@ -249,7 +252,7 @@ def test_edition_is_told_by_the_keys(document: dict[str, object], edition: int) 
             V4.replace("[torch]", "[general.tpu]\n[torch]"),
             [
                 "build.toml:7 general.tpu: edition 4 has no key 'tpu' here\n"
-                "  hint: edition 5 has it: run `kernel-builder update-build`, then add it"
+                "  hint: edition 5 has it: add edition = 5 to [general]"
             ],
             id="table-of-a-later-edition",
         ),
@@ -314,6 +317,14 @@ def test_edition_is_told_by_the_keys(document: dict[str, object], edition: int) 
                 "  hint: list what to build for: cann, cpu, cuda, metal, neuron, rocm, tpu, xpu"
             ],
             id="edition-3-lists-its-backends",
+        ),
+        pytest.param(
+            V3.replace(TORCH, ""),
+            [
+                "build.toml: exactly one framework table is needed, found none\n"
+                "  hint: keep one of [torch], [torch-noarch] and [tvm-ffi]"
+            ],
+            id="kernels-need-a-framework",
         ),
         pytest.param(
             GUIDE.replace("rocm-archs", "rocm-arch").replace("false", "0").replace('"gemm"', "1"),

@@ -140,5 +140,10 @@ def _unknown_hint(key: str, path: tuple[str, ...], allowed: tuple[str, ...], edi
     for later in range(edition + 1, NEWEST + 1):
         keys = _EDITIONS[later].KEYS if later < NEWEST else _NEW_IN_5
         if key in (_keys_at(keys, path) or ()):
-            return f"edition {later} has it: run `kernel-builder update-build`, then add it"
+            way = (
+                f"add edition = {NEWEST} to [general]"
+                if edition == NEWEST - 1
+                else "remove it, run `kernel-builder update-build`, and write it again"
+            )
+            return f"edition {later} has it: {way}"
     return did_you_mean(key, allowed) or f"allowed here: {', '.join(sorted(allowed))}"

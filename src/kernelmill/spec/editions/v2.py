@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.editions.edits import Move, Put, Remove
-from kernelmill.spec.names import KernelName
 from kernelmill.spec.reader import boolean
 
 if TYPE_CHECKING:
@@ -51,7 +50,6 @@ def upgrade(step: Step) -> None:
     if "universal" in general:
         universal = step.read(("general", "universal"), boolean, stand_in=True)
         step.edits.append(Remove(("general", "universal")))
-    _upgrade_name(step)
     backends = _BACKENDS if universal else _backends_of_kernels(step)
     if not backends:
         hint = "add [kernel.NAME], or universal = true in [general] for Python only"
@@ -63,16 +61,6 @@ def upgrade(step: Step) -> None:
     _upgrade_python_depends(step)
     if universal and not kernels:
         _make_noarch(step)
-
-
-def _upgrade_name(step: Step) -> None:
-    """Write dashes for underscores, which names could have before edition 3."""
-    name = step.table("general").get("name")
-    if isinstance(name, str) and "_" in name:
-        dashed = name.replace("_", "-")
-        if KernelName.is_valid(dashed):
-            step.edits.append(Put(("general", "name"), dashed))
-            step.assumed.append(f"the name {dashed!r} for {name!r}: the Python name stays")
 
 
 def _backends_of_kernels(step: Step) -> Sequence[str]:

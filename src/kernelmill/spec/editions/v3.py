@@ -38,7 +38,8 @@ def upgrade(step: Step) -> None:
         step.assumed.append("version 1")
     if "license" not in general:
         _add_license(step)
-    if not {"torch", "torch-noarch", "tvm-ffi"} & set(step.document):
+    has_framework = {"torch", "torch-noarch", "tvm-ffi"} & set(step.document)
+    if not has_framework and not step.table("kernel"):
         step.edits.append(Put(("torch-noarch",), None))
 
 
