@@ -24,8 +24,7 @@ def main() -> int:
             *(str(gemm / "benchmarks" / "benchmark.py"), str(gemm)),
             *("--json", str(REPORTS / "gemm.json")),
         )
-    for name in ("hub", "loading", "emulator"):
-    for name in ("spec", "hub", "emulator"):
+    for name in ("spec", "hub", "loading", "emulator"):
         report = str(REPORTS / f"{name}.json")
         failed += run("-m", f"benchmarks.{name}", "--json", report)
     return failed
