@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.unit.runtime.kernel_files import MemoryHub, kernel_files, unload_kernels
@@ -183,13 +183,13 @@ def test_offline_needs_the_allow_again_where_only_that_let_a_kernel_in(world: Wo
 def test_loaded_kernel_loads_again_without_the_network(
     world: World,
     caplog: pytest.LogCaptureFixture,
-    first: dict[str, object],
-    then: dict[str, object] | str,
+    first: dict[str, Any],
+    then: dict[str, Any] | str,
     is_flagged: bool,
 ) -> None:
     """O1, O2, O3, R4, R18."""
     commit = world.hub.repos[TOY].branches["v1"]
-    world.load(**first)  # type: ignore[arg-type]
+    world.load(**first)
     publish(world.hub, "v1", "moved")
     world.hub.is_down, world.is_offline = True, is_flagged
     world.time_s += 30 * DAY_S
@@ -204,7 +204,7 @@ def test_loaded_kernel_loads_again_without_the_network(
 
 @pytest.mark.parametrize("wanted", [{"version": 1}, {"revision": "v1"}, {}])
 def test_build_that_is_here_loads_when_the_branch_moved_and_then_the_network_went(
-    world: World, wanted: dict[str, object]
+    world: World, wanted: dict[str, Any]
 ) -> None:
     """The fresh answer leads to a build that is not here, so it does not count."""
     world.load(version=1)
@@ -213,7 +213,7 @@ def test_build_that_is_here_loads_when_the_branch_moved_and_then_the_network_wen
     world.session().hub.fetch_refs(RepoId.parse(TOY))
     world.session().hub.fetch_folders(RepoId.parse(TOY), moved, "build")
     world.hub.is_down = True
-    assert world.load(**wanted).VALUE == 1  # type: ignore[arg-type]
+    assert world.load(**wanted).VALUE == 1
 
 
 def test_newer_version_that_was_only_looked_at_is_not_loaded_without_the_network(
@@ -235,6 +235,7 @@ def test_silent_hub_is_the_error_when_memory_has_no_answer(world: World) -> None
     world.load(version=1)
     world.time_s += DAY_S
     world.hub.is_down = True
+    wanted: dict[str, Any]
     for wanted in ({"version": 2}, {"revision": "main"}, {"revision": "0" * 40}):
         with pytest.raises(HubUnreachable, match=r"the Hub does not answer \(down\)"):
             world.load(**wanted)

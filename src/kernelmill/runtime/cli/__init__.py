@@ -16,12 +16,12 @@ COMMANDS: Final = {
         "doctor",
         "info",
         "versions",
-        "update",
         "verify-signature",
-        "upload",
+        "update",
         "lock",
         "download",
         "export",
+        "upload",
         "benchmark",
     )
 }
