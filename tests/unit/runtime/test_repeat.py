@@ -109,6 +109,7 @@ def test_another_environment_is_answered_anew(
     values = {
         "HF_ENDPOINT": "http://other.test",
         "LOCAL_KERNELS": f"acme/other={tmp_path}",
+        "KERNELS_BUNDLE": ":",  # names nothing
         "KERNELS_REVALIDATE": "5",
         "KERNELS_REQUIRE_SIGNATURE": "1",
     }
