@@ -21,6 +21,7 @@ from contextlib import contextmanager
 REQUEST: Final = re.compile(r" (GET|HEAD|POST) (/\S*) ")
 LOAD: Final = """
 import sys
+sys.modules["torch"] = None  # as where it is not installed: importing it takes most of the time
 import kernels
 kernel = kernels.get_kernel("acme/toy", **eval(sys.argv[1]))
 print(kernel.VALUE, "huggingface_hub" in sys.modules, "httpx2" in sys.modules)
@@ -35,6 +36,7 @@ class World:
     hub: RunningHub
     folder: Path
     cache: Path
+    """Each test may have its own, over the same Hub."""
     _seen: int = field(default=0)
 
     @property
