@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 _COMMANDS = {
     "init": "init",
     "check-config": "check_config",
+    "update-build": "update_build",
     "list-variants": "list_variants",
     "create-pyproject": "create_pyproject",
     "clean-pyproject": "clean_pyproject",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.check.manifest import check_manifest
-from kernelmill.builder.cli.options import add_folder, add_json, print_json
+from kernelmill.builder.cli.options import add_folder, add_json, note, print_json
 from kernelmill.builder.sources import read_tree
 from kernelmill.spec.errors import ManifestError
+from kernelmill.spec.licenses import license_objection
 
 if TYPE_CHECKING:
     import argparse
@@ -27,11 +28,16 @@ def run(args: argparse.Namespace) -> int:
     if faults := check_manifest(tree):
         raise ManifestError(f"{len(faults)} mistakes", faults=faults)
     general = tree.manifest.general
+    objection = license_objection(general.license)
+    if objection:
+        note(f"warning: {tree.where('general', 'license')}: {objection}")
     if args.json:
         document: dict[str, object] = {
             "name": str(general.name),
             "kernel_version": general.version,
             "backends": list(general.backends),
+            "license": general.license,
+            "warnings": [objection] if objection else [],
             "files": sorted(tree.files),
         }
         print_json(document)
