@@ -182,3 +182,10 @@ def test_integer_functions(device: Device) -> None:
     assert device.get(out, 12, "int32").tolist() == [
         32, 4, 2, 2, -1879048192, 0x77441100, 2, -3, 100000, -100000, 77, 20,
     ]  # fmt: skip
+
+
+def test_arguments_may_be_read_up_to_their_alignment(device: Device) -> None:
+    a, b = np.arange(64, dtype=np.int32), np.arange(64, dtype=np.int32)[::-1]
+    out = device.put(np.zeros(64, np.int32))
+    device.launch("short_segment", out, device.put(a), device.put(b), 3, 5, 7)
+    assert np.array_equal(device.get(out, 64, "int32"), (a * 3 + b * 5 + 7)[::-1])

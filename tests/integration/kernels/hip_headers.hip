@@ -87,3 +87,12 @@ extern "C" __global__ void integers(int* out, int x, unsigned y) {
                         __ldg(&out[0]), static_cast<int>(sizeof(uchar4) + alignof(double2))};
   for (int k = 0; k < 12; ++k) out[k] = values[k];
 }
+
+// 36 bytes of arguments, the last 12 of which are read by one load of 16.
+extern "C" __global__ void __launch_bounds__(64)
+    short_segment(int* out, const int* a, const int* b, int x, int y, int z) {
+  __shared__ int shared[64];
+  shared[threadIdx.x] = a[threadIdx.x] * x + b[threadIdx.x] * y + z;
+  __syncthreads();
+  out[threadIdx.x] = shared[63 - threadIdx.x];
+}
