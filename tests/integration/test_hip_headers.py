@@ -117,9 +117,7 @@ def test_every_float16_and_bfloat16_survives_the_way_there_and_back(device: Devi
     half_back, bf16_back = (device.get(it, bits.size, "uint16") for it in places[:2])
     half, bf16 = (device.get(it, bits.size, "float32") for it in places[2:])
     assert np.array_equal(half, bits.view(np.float16).astype(np.float32), equal_nan=True)
-    assert np.array_equal(
-        bf16, (bits.astype(np.uint32) << 16).view(np.float32), equal_nan=True
-    )
+    assert np.array_equal(bf16, (bits.astype(np.uint32) << 16).view(np.float32), equal_nan=True)
     assert np.array_equal(half_back[~np.isnan(half)], bits[~np.isnan(half)])
     assert np.array_equal(bf16_back[~np.isnan(bf16)], bits[~np.isnan(bf16)])
 
@@ -146,7 +144,8 @@ def test_float16_arithmetic_rounds_once(device: Device) -> None:
     wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
     wanted = [
         wide_a + wide_b, wide_a - wide_b, wide_a * wide_b, wide_a / wide_b, np.maximum(a, b), -a,
-        np.abs(a), (wide_a * wide_b + 1).astype(np.float32), (wide_a * wide_a + 1).astype(np.float32),
+        np.abs(a), (wide_a * wide_b + 1).astype(np.float32),
+        (wide_a * wide_a + 1).astype(np.float32),
     ]  # fmt: skip
     for row, exact in zip(found, wanted, strict=True):
         assert np.array_equal(row, exact.astype(np.float16))

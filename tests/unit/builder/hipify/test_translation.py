@@ -166,7 +166,7 @@ def test_torch_is_not_imported(tmp_path: Path) -> None:
         "import sys; from kernelmill.builder.hipify.__main__ import main; "
         "main(sys.argv[1:]); print('torch' in sys.modules)"
     )
-    arguments = ["--root", tmp_path / "kernel", "--output", tmp_path / "copies", "k.cu"]
+    arguments = ["--root", f"{tmp_path}/kernel", "--output", f"{tmp_path}/copies", "k.cu"]
     environ = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run(
         [sys.executable, "-c", program, *arguments], capture_output=True, text=True, env=environ,
