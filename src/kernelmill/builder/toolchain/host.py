@@ -41,7 +41,7 @@ def probe_capacity(env: Mapping[str, str]) -> Capacity:
     asked = env.get("MAX_JOBS", "")
     if asked and not asked.isdecimal():
         raise PlanError(f"MAX_JOBS is {asked!r}, not a number", hint="set MAX_JOBS=4")
-    groups = control_groups(_read(Path("/proc/self/cgroup")))
+    groups = control_groups(_read(Path("/proc/self/cgroup")), _CGROUP)
     return Capacity(
         cores=limited_cores(len(os.sched_getaffinity(0)), groups),
         memory_bytes=limited_memory(_memory_bytes(), groups),
@@ -68,7 +68,7 @@ def limited_memory(available: int, folders: Iterable[Path]) -> int:
     return available
 
 
-def control_groups(membership: str, root: Path = _CGROUP) -> tuple[Path, ...]:
+def control_groups(membership: str, root: Path) -> tuple[Path, ...]:
     """Return the folders of this process's group and of those around it, outermost first.
 
     Args:
