@@ -1,0 +1,55 @@
+"""``kernel-builder check-builds``: say whether finished variants are what their metadata says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernelmill.builder.cli.options import add_folder, add_json, print_json
+from kernelmill.builder.errors import CheckError
+from kernelmill.builder.review import review_variants, surface_of
+from kernelmill.builder.variants import find_variants
+from kernelmill.builder.wording import count_of
+
+if TYPE_CHECKING:
+    import argparse
+
+    from kernelmill.builder.review import Reviewed
+
+HELP = "check every built variant: metadata, hashes, symbols, architectures, imports, freshness"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_folder(parser)
+    parser.add_argument(
+        "--against",
+        type=Path,
+        metavar="DIR",
+        help="an earlier build of this version: every call that it answers has to work still",
+    )
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print a line for each variant, and its findings; findings are status 1."""
+    folders = find_variants(args.dir)
+    known = surface_of(find_variants(args.against)[0]) if args.against else ()
+    reviewed = review_variants(folders, root=args.dir.resolve(), known=known)
+    if args.json:
+        print_json({"variants": [_as_json(it) for it in reviewed]})
+    else:
+        for it in reviewed:
+            print(f"{it.folder.resolve().name}: {'wrong' if it.findings else 'ok'}")
+            for finding in it.findings:
+                print(f"  - {finding}")
+    if wrong := [it for it in reviewed if it.findings]:
+        raise CheckError(f"{count_of(len(wrong), 'variant')} of {len(reviewed)} wrong")
+    return 0
+
+
+def _as_json(reviewed: Reviewed) -> dict[str, object]:
+    return {
+        "variant": reviewed.folder.resolve().name,
+        "findings": [{"problem": it.problem, "hint": it.hint} for it in reviewed.findings],
+    }
