@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,15 +14,17 @@ from kernelmill.builder.wording import count_of
 if TYPE_CHECKING:
     import argparse
 
+    from kernelmill.binary.cubin import CudaKernel
     from kernelmill.binary.symbols import Linkage
     from kernelmill.builder.inspection import Inspection, KernelFacts
 
+_NOT_SAID = "not said"
 HELP = "print libraries, symbol versions and device kernels of a binary; executes nothing"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("path", type=Path, metavar="FILE|VARIANT_DIR")
+    parser.add_argument("path", type=Path, metavar="FILE|VARIANT")
     add_json(parser)
 
 
@@ -49,6 +52,14 @@ def _as_json(inspection: Inspection) -> dict[str, object]:
                 "kernels": [_kernel_json(kernel) for kernel in it.kernels],
             }
             for it in inspection.code_objects
+        ],
+        "cuda": [
+            {
+                "arch": it.arch,
+                "not_read": it.not_read or None,
+                "kernels": [asdict(kernel) for kernel in it.kernels],
+            }
+            for it in inspection.cuda
         ],
     }
 
@@ -78,6 +89,7 @@ def _kernel_json(facts: KernelFacts) -> dict[str, object]:
         "workgroups_per_cu": fits and fits.workgroups_per_cu,
         "limited_by": fits and fits.limited_by,
         "mfma": dict(facts.matrix_instructions),
+        "hot_loop": facts.hot_loop and asdict(facts.hot_loop),
     }
 
 
@@ -90,7 +102,27 @@ def _as_lines(inspection: Inspection) -> list[str]:
         lines.append(f"{code_object.arch} kernels ({STATUS}):")
         for kernel in code_object.kernels:
             lines += _kernel_lines(kernel, readable[kernel.kernel.name])
+    for entry in inspection.cuda:
+        lines.append(f"{entry.arch} {entry.not_read or f'kernels ({STATUS}):'}")
+        for it in entry.kernels:
+            lines += _cuda_lines(it, readable[it.name])
     return lines
+
+
+def _cuda_lines(kernel: CudaKernel, readable: str) -> list[str]:
+    threads = f"at most {kernel.max_threads}" if kernel.max_threads else _NOT_SAID
+    return [
+        f"  {readable}",
+        f"    symbol     {kernel.name}",
+        f"    registers  {_said(kernel.registers)} a thread; {_said(kernel.stack_bytes)} bytes of "
+        "stack; spills: not available",
+        f"    shared     {kernel.shared_bytes:,} bytes; threads a block: {threads}",
+        f"    code       {kernel.code_bytes:,} bytes; instruction mix and occupancy: not available",
+    ]
+
+
+def _said(number: int | None) -> str:
+    return _NOT_SAID if number is None else str(number)
 
 
 def _linkage_lines(linkage: Linkage) -> list[str]:
@@ -103,8 +135,9 @@ def _linkage_lines(linkage: Linkage) -> list[str]:
 
 
 def _readable_names(inspection: Inspection) -> dict[str, str]:
-    objects = inspection.code_objects
-    return demangle(list(dict.fromkeys(it.kernel.name for obj in objects for it in obj.kernels)))
+    names = [it.kernel.name for obj in inspection.code_objects for it in obj.kernels]
+    names += [it.name for entry in inspection.cuda for it in entry.kernels]
+    return demangle(list(dict.fromkeys(names)))
 
 
 def _kernel_lines(facts: KernelFacts, readable: str) -> list[str]:
@@ -120,6 +153,9 @@ def _kernel_lines(facts: KernelFacts, readable: str) -> list[str]:
         f"{count_of(kernel.max_workgroup_size, 'lane')} a workgroup",
         f"    matrix     {matrix or 'none'}",
     ]
+    if loop := facts.hot_loop:
+        mix = ", ".join(f"{count} {kind}" for kind, count in loop.mix.items())
+        lines.append(f"    hot loop   {count_of(loop.instructions, 'instruction')}: {mix}")
     if fits:
         lines.append(
             f"    occupancy  {count_of(fits.waves_per_simd, 'wave')} per SIMD, "
