@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.check import Finding, require_no_findings
 from kernelmill.builder.check.freshness import check_freshness
 from kernelmill.builder.check.imports import check_imports
+from kernelmill.builder.check.ops import check_operators
 from kernelmill.builder.check.surface import check_surface, read_surface
 from kernelmill.builder.check.variant import check_variant, python_files
-from kernelmill.builder.errors import SourceError
+from kernelmill.builder.errors import CheckError, SourceError
 from kernelmill.builder.package import METADATA_NAME, OUTPUT_FOLDER, variant_files
+from kernelmill.builder.toolchain.operators import load_operators
+from kernelmill.builder.variants import variant_of
 from kernelmill.spec import metadata as metadata_format
+from kernelmill.spec.backend import Backend
 from kernelmill.spec.digest import compare, digest_files
 from kernelmill.spec.errors import InvalidVariant, MetadataError
 from kernelmill.spec.variant import ArchVariant, parse_variant
@@ -31,6 +35,8 @@ class Reviewed:
 
     folder: Path
     findings: tuple[Finding, ...]
+    remarks: tuple[str, ...] = ()
+    """What could not be checked here."""
 
 
 def review_build(root: Path) -> tuple[str, ...]:
@@ -72,6 +78,29 @@ def review_variants(
         )
         for folder in folders
     )
+
+
+def review_operators(reviewed: Reviewed, *, python: str) -> Reviewed:
+    """Load one variant into another process, and add what its operators there lack.
+
+    A pure Python variant registers what it likes, and is passed over. One for a GPU whose runtime
+    this machine lacks cannot be loaded: that is remarked, and no finding.
+    """
+    folder = reviewed.folder
+    variant = variant_of(folder)
+    if not isinstance(variant, ArchVariant) or variant.framework.kind == "tvm-ffi":
+        return reviewed
+    try:
+        operators = load_operators(folder, unique_id=_read_metadata(folder).id, python=python)
+    except MetadataError:
+        return reviewed  # a finding already
+    except CheckError as error:
+        if variant.compute.backend is not Backend.CPU:
+            return replace(reviewed, remarks=(f"operators not checked: {error.problem}",))
+        more: tuple[Finding, ...] = (Finding(problem=error.problem, hint=error.hint),)
+    else:
+        more = check_operators(operators)
+    return replace(reviewed, findings=(*reviewed.findings, *more))
 
 
 def surface_of(folder: Path) -> tuple[Entry, ...]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.cli.options import add_folder, add_json, print_json
 from kernelmill.builder.errors import CheckError
-from kernelmill.builder.review import review_variants, surface_of
+from kernelmill.builder.review import review_operators, review_variants, surface_of
 from kernelmill.builder.variants import find_variants
 from kernelmill.builder.wording import count_of
 
@@ -28,6 +29,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="an earlier build of this version: every call that it answers has to work still",
     )
+    parser.add_argument(
+        "--operators",
+        action="store_true",
+        help="load each variant into a process of this Python and check what it registers",
+    )
     add_json(parser)
 
 
@@ -36,6 +42,8 @@ def run(args: argparse.Namespace) -> int:
     folders = find_variants(args.dir)
     known = surface_of(find_variants(args.against)[0]) if args.against else ()
     reviewed = review_variants(folders, root=args.dir.resolve(), known=known)
+    if args.operators:
+        reviewed = tuple(review_operators(it, python=sys.executable) for it in reviewed)
     if args.json:
         print_json({"variants": [_as_json(it) for it in reviewed]})
     else:
@@ -43,6 +51,8 @@ def run(args: argparse.Namespace) -> int:
             print(f"{it.folder.resolve().name}: {'wrong' if it.findings else 'ok'}")
             for finding in it.findings:
                 print(f"  - {finding}")
+            for remark in it.remarks:
+                print(f"  {remark}")
     if wrong := [it for it in reviewed if it.findings]:
         raise CheckError(f"{count_of(len(wrong), 'variant')} of {len(reviewed)} wrong")
     return 0
@@ -52,4 +62,5 @@ def _as_json(reviewed: Reviewed) -> dict[str, object]:
     return {
         "variant": reviewed.folder.resolve().name,
         "findings": [{"problem": it.problem, "hint": it.hint} for it in reviewed.findings],
+        "remarks": list(reviewed.remarks),
     }
