@@ -43,7 +43,12 @@ class Entry:
     def __str__(self) -> str:
         if self.parameters is None:
             return self.name
-        return f"{self.name}({', '.join(map(str, self.parameters))})"
+        words: list[str] = []
+        for it in self.parameters:
+            if it.kind == "keyword-only" and not any(word.startswith("*") for word in words):
+                words.append("*")
+            words.append(str(it))
+        return f"{self.name}({', '.join(words)})"
 
 
 def read_surface(files: Mapping[str, bytes]) -> tuple[Entry, ...]:
