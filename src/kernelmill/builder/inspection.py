@@ -133,10 +133,14 @@ def inspect_binary(data: bytes, *, name: str) -> Inspection:
         size_bytes=len(data),
         linkage=read_linkage(elf.parse(data, where=name)) if is_host else None,
         code_objects=tuple(_code_object_facts(it) for it in objects),
-        cuda=()
-        if is_bundle(data)
-        else tuple(_cuda_facts(it) for it in read_fat_entries(data, where=name)),
+        cuda=() if is_bundle(data) else _cuda(data, name),
     )
+
+
+def _cuda(data: bytes, name: str) -> tuple[CudaFacts, ...]:
+    """Return the code for NVIDIA; not what its linker leaves behind, which has no kernels."""
+    found = (_cuda_facts(it) for it in read_fat_entries(data, where=name))
+    return tuple(it for it in found if it.kernels or it.not_read)
 
 
 def _cuda_facts(entry: FatEntry) -> CudaFacts:

@@ -14,7 +14,7 @@ from kernelmill.builder.check import require_no_findings
 from kernelmill.builder.check.headers import check_headers
 from kernelmill.builder.check.lint import lint_sources
 from kernelmill.builder.check.policies import DEFAULT_POLICY
-from kernelmill.builder.check.variant import check_floor, check_variant
+from kernelmill.builder.check.variant import check_doubts, check_floor, check_variant
 from kernelmill.builder.compile import Workspace, compile_project, read_dependencies
 from kernelmill.builder.errors import PlanError
 from kernelmill.builder.package import (
@@ -123,7 +123,7 @@ def build_variant(
             *(portability if is_release else ()),
         )
         require_no_findings(findings, where=str(plan.variant))
-        _warn(plan, portability, on_line)
+        _warn(plan, (*portability, *check_doubts(staged, plan.variant)), on_line)
         metadata = _describe(plan, tree, toolchain, staged)
         write_metadata(staged, metadata)
         target = tree.root / OUTPUT_FOLDER / str(plan.variant)

@@ -130,12 +130,12 @@ def test_cubin_reader_refuses_host_code() -> None:
 
 
 def test_kernels_without_numbers_say_so() -> None:
-    (kernel,) = read_cubin(_cuda(host(bytes(380), b".nv.constant0.axpy")))
+    (kernel,) = read_cubin(cuda(host(bytes(380), b".nv.constant0.axpy")))
     assert (kernel.name, kernel.registers, kernel.max_threads) == ("axpy", None, None)
     assert kernel.constant_bytes == 380
 
 
-def _cuda(data: bytes) -> bytes:
+def cuda(data: bytes) -> bytes:
     return data[:18] + struct.pack("<H", 190) + data[20:]
 
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.binary.test_cuda_fatbin import FATBIN
+from tests.unit.binary.test_cuda_fatbin import FATBIN, cuda, entry, fatbin, host
 from tests.unit.binary.test_macho import image
 from tests.unit.runtime.kernel_files import kernel_files, write_files
 
@@ -189,10 +189,11 @@ def test_d3_cuda_architectures_are_those_of_the_metadata(
 
 
 def test_d3_architectures_are_read_from_the_binary() -> None:
-    from tests.unit.binary.test_cuda_fatbin import host
-
     assert read_archs(host(FATBIN), where="k.so") == ("8.0", "9.0a", "10.0f", "12.0+PTX")
     assert read_archs(host(b"", b".text"), where="k.so") == ()
+    linker_left = cuda(host(b"", b".text"))
+    section = fatbin(entry(75, data=linker_left), entry(90, kind=1))
+    assert read_archs(host(section), where="k.so") == ("9.0+PTX",)
 
 
 def test_inspect_reads_cuda(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.binary.code_object import read_code_objects
+from kernelmill.binary.cubin import read_cubin
 from kernelmill.binary.cuda_fatbin import read_fat_entries
 from kernelmill.builder.check import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from kernelmill.binary.cuda_fatbin import FatEntry
 
 _PTX: Final = "+PTX"
 
@@ -37,9 +40,16 @@ def _parts(archs: Iterable[str]) -> Iterator[str]:
 def read_archs(data: bytes, *, where: str) -> tuple[str, ...]:
     """Return the architecture of every piece of device code in a library, AMD's and NVIDIA's.
 
+    Machine code without a kernel does not count: the linker's own, which NVIDIA's leaves behind.
+
     Raises:
         BinaryError: the library is damaged.
     """
     amd = (it.target for it in read_code_objects(data, where=where))
-    nvidia = (it.arch for it in read_fat_entries(data, where=where))
+    nvidia = (it.arch for it in read_fat_entries(data, where=where) if _has_kernels(it))
     return (*amd, *nvidia)
+
+
+def _has_kernels(entry: FatEntry) -> bool:
+    is_readable = entry.kind == "sass" and not entry.compression
+    return not is_readable or bool(read_cubin(entry.data, where=entry.arch))

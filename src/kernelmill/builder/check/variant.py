@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from kernelmill.binary.elf import Elf
     from kernelmill.spec.metadata import Metadata
     from kernelmill.spec.variant import ArchVariant
 
@@ -49,14 +50,31 @@ def check_floor(folder: Path, *, floor: str) -> tuple[Finding, ...]:
         folder: holds the files.
         floor: the manylinux policy of the oldest system.
     """
-    findings: list[Finding] = []
+    return tuple(
+        finding
+        for file in _extensions(folder)
+        for finding in check_portability(
+            read_linkage(file), cpu=MACHINES.get(file.machine, ""), floor=floor
+        )
+    )
+
+
+def check_doubts(folder: Path, variant: ArchVariant) -> tuple[Finding, ...]:
+    """Return what is legal in an extension, and seldom meant: that it registers no operators."""
+    if variant.framework.kind == "tvm-ffi":
+        return ()
+    return tuple(
+        finding
+        for file in _extensions(folder)
+        for finding in check_registration([it.name for it in read_linkage(file).undefined])
+    )
+
+
+def _extensions(folder: Path) -> Iterator[Elf]:
     for path in sorted(folder.glob("*.so")):
         data = path.read_bytes()
         if elf.is_elf(data):
-            file = elf.parse(data, where=path.name)
-            cpu = MACHINES.get(file.machine, "")
-            findings += check_portability(read_linkage(file), cpu=cpu, floor=floor)
-    return tuple(findings)
+            yield elf.parse(data, where=path.name)
 
 
 def _check_extension(folder: Path, metadata: Metadata, variant: ArchVariant) -> Iterator[Finding]:
@@ -78,7 +96,6 @@ def _check_extension(folder: Path, metadata: Metadata, variant: ArchVariant) -> 
         module=path.name.partition(".")[0] if is_module else "",
         runtime_soname=rules.runtime_soname(variant.compute) if rules else "",
     )
-    yield from check_registration(wanted) if is_module else ()
     yield from check_framework_abi(wanted, variant)
     yield from check_opened_libraries(linkage, data)
     yield from check_archs(read_archs(data, where=path.name), wanted=metadata.archs or ())
