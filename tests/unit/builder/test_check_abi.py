@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -120,6 +121,17 @@ def test_l11_symbols_above_the_floor_are_named(
 def test_l11_weak_references_count_too() -> None:
     binary = linkage("x@GLIBC_2.34", weak=True)
     assert check_manylinux(binary, policies=read_policies(), floor="manylinux_2_28", cpu="aarch64")
+
+
+def test_l11_versions_that_no_symbol_wants_count_too() -> None:
+    binary = replace(linkage("memcpy@GLIBC_2.14"), needed_versions=("GLIBC_ABI_DT_RELR",))
+    policies = read_policies()
+    found = check_manylinux(binary, policies=policies, floor="manylinux_2_28", cpu="x86_64")
+    assert problems(found) == [
+        "GLIBC_ABI_DT_RELR is first in manylinux_2_36, and manylinux_2_28 is wanted: "
+        "no symbol, the file itself"
+    ]
+    assert lowest_policy(binary, policies=policies, cpu="x86_64") == "manylinux_2_36"
 
 
 def test_long_lists_of_symbols_are_cut() -> None:

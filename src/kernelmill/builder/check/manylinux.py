@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.check import Finding
@@ -33,7 +32,7 @@ def check_manylinux(
     limit = policy_number(floor)
     return tuple(
         Finding(
-            problem=f"{version} is {_age(oldest)}, and {floor} is wanted: {some_of(names)}",
+            problem=f"{version} is {_age(oldest)}, and {floor} is wanted: {_who(names)}",
             hint="build against stubs of older system libraries, or allow a newer system",
         )
         for version, names in _wanted(linkage).items()
@@ -57,9 +56,13 @@ def _age(oldest: tuple[int, ...] | None) -> str:
     return f"first in manylinux_{'_'.join(map(str, oldest))}"
 
 
+def _who(names: list[str]) -> str:
+    return some_of(names) or "no symbol, the file itself"
+
+
 def _wanted(linkage: Linkage) -> Mapping[str, list[str]]:
-    wanted: dict[str, list[str]] = defaultdict(list)
+    wanted: dict[str, list[str]] = {version: [] for version in linkage.needed_versions}
     for reference in linkage.undefined:
         if reference.version:
-            wanted[reference.version].append(reference.name)
+            wanted.setdefault(reference.version, []).append(reference.name)
     return dict(sorted(wanted.items()))
