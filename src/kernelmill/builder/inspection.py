@@ -179,4 +179,5 @@ def _occupancy(kernel: Kernel, limits: Limits) -> Occupancy:
         vgpr_count=kernel.vgpr_count,
         lds_bytes=kernel.lds_bytes,
         workgroup_size=kernel.max_workgroup_size,
+        sgpr_count=kernel.sgpr_count,
     )

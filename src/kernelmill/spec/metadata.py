@@ -40,6 +40,7 @@ __all__ = [
     "Metadata",
     "Provenance",
     "SourceState",
+    "assumed_note",
     "dumps",
     "parse",
     "with_digest",
@@ -145,6 +146,13 @@ def parse(
     if faults.found:
         raise _metadata_error(faults.found[0])
     return metadata
+
+
+def assumed_note(metadata: Metadata) -> str:
+    """Say which keys an old build lacks, for those who load it; empty when it has them all."""
+    if not metadata.assumed:
+        return ""
+    return f"an old build, whose metadata lacks {', '.join(metadata.assumed)}: defaults are used"
 
 
 def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -14,6 +14,7 @@ _COMMANDS = {
     "check-config": "check_config",
     "check-builds": "check_builds",
     "check-abi": "check_abi",
+    "update-build": "update_build",
     "list-variants": "list_variants",
     "create-pyproject": "create_pyproject",
     "clean-pyproject": "clean_pyproject",

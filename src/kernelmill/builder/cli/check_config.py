@@ -39,6 +39,7 @@ def run(args: argparse.Namespace) -> int:
             "name": str(general.name),
             "kernel_version": general.version,
             "backends": list(general.backends),
+            "license": general.license,
             "files": sorted(tree.files),
             "warnings": [{"problem": it.problem, "hint": it.hint} for it in warnings],
         }
