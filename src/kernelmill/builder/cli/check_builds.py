@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernelmill.builder.cli.earlier import find_earlier
 from kernelmill.builder.cli.options import add_folder, add_json, print_json
 from kernelmill.builder.errors import CheckError
 from kernelmill.builder.review import review_operators, review_variants, surface_of
@@ -25,8 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     parser.add_argument(
         "--against",
-        type=Path,
-        metavar="DIR",
+        metavar="DIR|REPO@vN",
         help="an earlier build of this version: every call that it answers has to work still",
     )
     parser.add_argument(
@@ -40,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print a line for each variant, and its findings; findings are status 1."""
     folders = find_variants(args.dir)
-    known = surface_of(find_variants(args.against)[0]) if args.against else ()
+    known = surface_of(find_variants(find_earlier(args.against))[0]) if args.against else ()
     reviewed = review_variants(folders, root=args.dir.resolve(), known=known)
     if args.operators:
         reviewed = tuple(review_operators(it, python=sys.executable) for it in reviewed)
