@@ -7,18 +7,13 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from kernelmill.builder.check.abi import DEFAULT_MACOS, AbiFloor, judge_binary
-from kernelmill.builder.check.exports import read_exports
-from kernelmill.builder.check.policies import DEFAULT_POLICY, read_policies
-from kernelmill.builder.check.python_abi import DEFAULT_PYTHON
 from kernelmill.builder.cli.options import add_json, print_json
 from kernelmill.builder.errors import CheckError
-from kernelmill.builder.variants import find_extensions, find_variants, variant_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kernelmill.builder.check.abi import AbiVerdict
+    from kernelmill.builder.check.abi import AbiFloor, AbiVerdict
 
 HELP = "check the symbols of built kernels against manylinux, Python's and PyTorch's stable ABI"
 _VERSION = re.compile(r"(\d+)\.(\d+)")
@@ -39,9 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR|FILE",
         help="a kernel's folder, a folder of variants, one variant or one binary",
     )
-    parser.add_argument("--manylinux", default=DEFAULT_POLICY, metavar="POLICY")
-    parser.add_argument("--macos", default=DEFAULT_MACOS, type=_version, metavar="M.m")
-    parser.add_argument("--python-abi", default=DEFAULT_PYTHON, type=_version, metavar="M.m")
+    parser.add_argument("--manylinux", metavar="POLICY", help="by default manylinux_2_28")
+    parser.add_argument("--macos", type=_version, metavar="M.m", help="by default 15.0")
+    parser.add_argument("--python-abi", type=_version, metavar="M.m", help="by default 3.9")
     parser.add_argument(
         "--torch-stable-abi",
         type=_version,
@@ -59,13 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a verdict for each binary; findings are status 1."""
-    floor = AbiFloor(
-        manylinux=read_policies().find(args.manylinux),
-        macos=args.macos,
-        python=args.python_abi,
-        torch_stable_abi=args.torch_stable_abi,
-    )
-    judged = list(_judge(args.path, floor, args.torch_lib))
+    judged = list(_judge(args.path, _floor(args), args.torch_lib))
     if args.json:
         print_json({"binaries": [_as_json(it) for it in judged]})
     else:
@@ -76,6 +65,19 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _floor(args: argparse.Namespace) -> AbiFloor:
+    from kernelmill.builder.check.abi import AbiFloor  # noqa: PLC0415 - heavy
+    from kernelmill.builder.check.policies import read_policies  # noqa: PLC0415 - heavy
+
+    usual = AbiFloor()
+    return AbiFloor(
+        manylinux=read_policies().find(args.manylinux or usual.manylinux),
+        macos=args.macos or usual.macos,
+        python=args.python_abi or usual.python,
+        torch_stable_abi=args.torch_stable_abi,
+    )
+
+
 def _version(text: str) -> tuple[int, int]:
     match = _VERSION.fullmatch(text)
     if not match:
@@ -84,6 +86,14 @@ def _version(text: str) -> tuple[int, int]:
 
 
 def _judge(path: Path, floor: AbiFloor, torch_lib: Path | None) -> Iterator[_Judged]:
+    from kernelmill.builder.check.abi import judge_binary  # noqa: PLC0415 - heavy
+    from kernelmill.builder.check.exports import read_exports  # noqa: PLC0415 - heavy
+    from kernelmill.builder.variants import (  # noqa: PLC0415 - heavy
+        find_extensions,
+        find_variants,
+        variant_of,
+    )
+
     torch = read_exports(torch_lib) if torch_lib else None
     folders = [path.parent] if path.is_file() else find_variants(path)
     for folder in folders:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 from kernelmill.builder.cli.earlier import find_earlier
 from kernelmill.builder.cli.options import add_folder, add_json, print_json
 from kernelmill.builder.errors import CheckError
-from kernelmill.builder.review import review_operators, review_variants, surface_of
-from kernelmill.builder.variants import find_variants
 from kernelmill.builder.wording import count_of
 
 if TYPE_CHECKING:
@@ -38,6 +36,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a line for each variant, and its findings; findings are status 1."""
+    from kernelmill.builder.review import (  # noqa: PLC0415 - heavy
+        review_operators,
+        review_variants,
+        surface_of,
+    )
+    from kernelmill.builder.variants import find_variants  # noqa: PLC0415 - heavy
+
     folders = find_variants(args.dir)
     known = surface_of(find_variants(find_earlier(args.against))[0]) if args.against else ()
     reviewed = review_variants(folders, root=args.dir.resolve(), known=known)

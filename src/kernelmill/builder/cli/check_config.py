@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelmill.builder.check.lint import lint_sources
-from kernelmill.builder.check.manifest import check_manifest
 from kernelmill.builder.cli.options import add_folder, add_json, note, print_json
 from kernelmill.builder.errors import CheckError
-from kernelmill.builder.sources import read_tree
 from kernelmill.builder.wording import count_of
 from kernelmill.spec.errors import ManifestError
 
@@ -27,6 +24,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print one line when all is well; mistakes are errors, doubts are warnings."""
+    from kernelmill.builder.check.lint import lint_sources  # noqa: PLC0415 - heavy
+    from kernelmill.builder.check.manifest import check_manifest  # noqa: PLC0415 - heavy
+    from kernelmill.builder.sources import read_tree  # noqa: PLC0415 - heavy
+
     tree = read_tree(args.dir.resolve())
     if faults := check_manifest(tree):
         raise ManifestError(f"{len(faults)} mistakes", faults=faults)

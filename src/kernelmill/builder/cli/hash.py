@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.cli.options import add_folder, add_json, note, print_json
-from kernelmill.builder.hashing import hash_variant
-from kernelmill.builder.variants import find_variants
 from kernelmill.builder.wording import count_of
 
 if TYPE_CHECKING:
@@ -23,6 +21,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Hash, and print a line for each variant."""
+    from kernelmill.builder.hashing import hash_variant  # noqa: PLC0415 - heavy
+    from kernelmill.builder.variants import find_variants  # noqa: PLC0415 - heavy
+
     done = [hash_variant(folder) for folder in find_variants(args.dir)]
     for it in done:
         for name in it.stale_signatures:
