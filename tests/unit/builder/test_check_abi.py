@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.unit.binary.test_macho import image
+from tests.unit.binary.test_pe import module
 
 from kernelmill.binary.symbols import Linkage, Reference
 from kernelmill.builder.check.abi import AbiFloor, check_framework_abi, judge_binary
@@ -436,9 +437,24 @@ def test_macos_binaries_are_judged_by_their_symbols_too() -> None:
     ]
 
 
+def test_windows_modules_are_judged_by_what_they_import() -> None:
+    data = module({"python3.dll": ["PyModule_AddType"], "torch_cpu.dll": ["torch_list_size"]})
+    variant = parse_variant("torch-stable-abi29-cpu-x86_64-windows")
+    verdict = judge_binary(data, where="k.pyd", floor=AbiFloor(), variant=variant)
+    assert verdict.format == "PE"
+    assert [it.split(" is in")[0] for it in problems(verdict.findings)] == [
+        "PyModule_AddType",
+        "torch_list_size",
+    ]
+    data = module({"Python311.dll": ["PyList_New"]})
+    assert problems(judge_binary(data, where="k.pyd", floor=AbiFloor()).findings) == [
+        "the module needs Python311.dll: it loads in one Python only"
+    ]
+
+
 def test_other_formats_are_no_silent_pass() -> None:
-    verdict = judge_binary(b"MZ\x90\0", where="k.pyd", floor=AbiFloor())
-    assert problems(verdict.findings) == ["neither ELF nor Mach-O: it starts with b'MZ\\x90\\x00'"]
+    verdict = judge_binary(b"!<arch>", where="k.so", floor=AbiFloor())
+    assert problems(verdict.findings) == ["neither ELF, Mach-O nor PE: it starts with b'!<ar'"]
 
 
 def test_data_files_name_each_symbol_once() -> None:

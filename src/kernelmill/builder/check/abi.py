@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from kernelmill.binary import elf, macho
+from kernelmill.binary import elf, macho, pe
 from kernelmill.binary.symbols import read_linkage
 from kernelmill.builder.check import Finding
 from kernelmill.builder.check.manylinux import check_manylinux, lowest_policy
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from kernelmill.spec.variant import Variant
 
 MACHINES: Final = {62: "x86_64", 183: "aarch64"}
+_ONE_PYTHON: Final = re.compile(r"python3\d+\.dll", re.IGNORECASE)
 DEFAULT_MACOS: Final = (15, 0)
 
 
@@ -45,7 +47,7 @@ class AbiFloor:
 class AbiVerdict:
     """What was found in one binary."""
 
-    format: Literal["ELF", "Mach-O", "unknown"]
+    format: Literal["ELF", "Mach-O", "PE", "unknown"]
     needs: str
     """The oldest system that it runs on: ``manylinux_2_28``, ``macOS 14.0``, or empty: none."""
     findings: tuple[Finding, ...]
@@ -75,7 +77,9 @@ def judge_binary(
         return _judge_elf(data, where, floor, variant, torch)
     if macho.is_macho(data):
         return _judge_macho(data, where, floor, variant)
-    problem = f"neither ELF nor Mach-O: it starts with {data[:4]!r}"
+    if pe.is_pe(data):
+        return _judge_pe(data, where, floor, variant)
+    problem = f"neither ELF, Mach-O nor PE: it starts with {data[:4]!r}"
     hint = "other formats are not read"
     return AbiVerdict(format="unknown", needs="", findings=(Finding(problem=problem, hint=hint),))
 
@@ -148,6 +152,28 @@ def _judge_macho(data: bytes, where: str, floor: AbiFloor, variant: Variant | No
         needs=needs,
         findings=(
             *([too_new] if newest > floor.macos else []),
+            *check_framework_abi(
+                names, variant, python=floor.python, stable=floor.torch_stable_abi
+            ),
+        ),
+    )
+
+
+def _judge_pe(data: bytes, where: str, floor: AbiFloor, variant: Variant | None) -> AbiVerdict:
+    imports = pe.parse_imports(data, where=where)
+    names = sorted({name for it in imports for name in it.names})
+    return AbiVerdict(
+        format="PE",
+        needs="Windows",
+        findings=(
+            *(
+                Finding(
+                    problem=f"the module needs {it.library}: it loads in one Python only",
+                    hint="link python3.lib, which is for the stable ABI",
+                )
+                for it in imports
+                if _ONE_PYTHON.fullmatch(it.library)
+            ),
             *check_framework_abi(
                 names, variant, python=floor.python, stable=floor.torch_stable_abi
             ),
