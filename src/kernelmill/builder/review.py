@@ -121,7 +121,7 @@ def _readable(folder: Path, root: Path) -> Iterator[Finding]:
     try:
         yield from _review(folder, root)
     except (InvalidVariant, MetadataError) as error:
-        yield Finding(problem=str(error))
+        yield Finding(problem=f"{error.where}: {error.problem}".removeprefix(": "), hint=error.hint)
 
 
 def require_fresh(folder: Path, root: Path) -> None:
