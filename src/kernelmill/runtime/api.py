@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from kernelmill.runtime.trust import Trust
+    from kernelmill.spec.lockfile import Lockfile
     from kernelmill.spec.variant import Variant
 
 __all__ = [
@@ -148,7 +149,7 @@ def get_local_kernel(
 def get_locked_kernel(
     repo_id: str,
     *,
-    lockfile: Path | None,
+    lockfile: Path | Lockfile | None,
     trust_remote_code: Trust = False,
     user_agent: str | Mapping[str, str] | None = None,
 ) -> ModuleType:
@@ -156,7 +157,8 @@ def get_locked_kernel(
 
     Args:
         repo_id: a repository in the lock file.
-        lockfile: a ``kernels.lock``; None for the one that was installed with the calling package.
+        lockfile: a ``kernels.lock``, or its content; None for the one that was installed with the
+            calling package.
         trust_remote_code: as for ``get_kernel``: a lock says which code, not whose may run.
         user_agent: as for ``get_kernel``.
 

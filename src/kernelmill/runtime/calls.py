@@ -12,7 +12,7 @@ from kernelmill.runtime.errors import (
     UnsupportedArch,
     UnsupportedKernel,
 )
-from kernelmill.runtime.locks import read_lockfile
+from kernelmill.runtime.locks import locks_of
 from kernelmill.runtime.resolvers import FromHub, RemoteKernel
 from kernelmill.runtime.session import open_session
 from kernelmill.spec.dependencies import KernelDependency
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from kernelmill.runtime.trust import Trust
+    from kernelmill.spec.lockfile import Lockfile
     from kernelmill.spec.resolve import Decision
 
     UserAgent = str | Mapping[str, str] | None
@@ -63,7 +64,7 @@ def get_local(
 
 def get_locked(
     repo_id: str,
-    lockfile: Path | None,
+    lockfile: Path | Lockfile | None,
     *,
     backend: str | None = None,
     user_agent: UserAgent = None,
@@ -71,7 +72,7 @@ def get_locked(
     is_offline: bool = False,
 ) -> ModuleType:
     """Load a kernel at its locked commit."""
-    locked, repo = read_lockfile(lockfile), RepoId.parse(repo_id)
+    locked, repo = locks_of(lockfile), RepoId.parse(repo_id)
     session = open_session(backend=backend, user_agent=user_agent, is_offline=is_offline)
     plan = session.plan_locked(repo, locked, trust_remote_code=trust_remote_code)
     return tree.load(session, plan)
