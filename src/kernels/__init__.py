@@ -164,6 +164,7 @@ _SUBMODULES = frozenset(
         "resolver",
         "status",
         "utils",
+        "validate",
         "variants",
         "verify",
     }

@@ -34,6 +34,11 @@ def ensure_supported(metadata: Metadata, *, variant: str) -> None:
     ensure_interface(metadata, API_VERSION, variant=variant)
     for name in metadata.python_depends:
         ensure_python_package(name, metadata.python_name)
+    warn_of_dirty_sources(metadata, variant=variant)
+
+
+def warn_of_dirty_sources(metadata: Metadata, *, variant: str) -> None:
+    """Say in the log when the sources of a build were not committed."""
     if sources := dirty_sources(metadata):
         log.warning(
             "Kernel '%s' variant '%s' was built from a dirty git tree (%s had uncommitted "

@@ -208,6 +208,8 @@ def open_session(
     backend: str | None = None,
     user_agent: str | Mapping[str, str] | None = None,
     is_offline: bool = False,
+    endpoint: str | None = None,
+    token: str | bool | None = None,
 ) -> Session:
     """Return the session that the environment describes.
 
@@ -215,15 +217,17 @@ def open_session(
         backend: ``cpu`` or the backend of the installed PyTorch, which is also the default.
         user_agent: said to the Hub, besides what is said anyway.
         is_offline: use no network, whatever the environment says.
+        endpoint: another Hub than the environment's.
+        token: for the Hub; None for the environment's, False for none.
     """
-    settings = read_settings()
+    settings = read_settings(endpoint=endpoint)
     settings = replace(settings, is_offline=settings.is_offline or is_offline)
     host = probe_host()
     if backend is not None:
         host = host.with_backend(Backend.parse(backend, where="backend"))
     cache = Cache(root=settings.cache_dir)
     return Session(
-        hub=open_hub(settings, cache, user_agent),
+        hub=open_hub(settings, cache, user_agent, token),
         cache=cache,
         host=host,
         local_kernels=settings.local_kernels,

@@ -42,7 +42,7 @@ NAMES: Final = {
     "kernels.benchmark": "Benchmark",
     "kernels.cli": "main",
     "kernels.compat": "has_torch has_tvm_ffi tomllib",
-    "kernels.deps": "get_kernel_dep",
+    "kernels.deps": "DepTreeNode get_kernel_dep resolve_kernel_tree use_kernel_deps",
     "kernels.hf_hub": "RepoInfo",
     "kernels.importer": "LoadedKernel get_loaded_kernels",
     "kernels.install": "install_kernel install_kernel_all_variants",
@@ -55,18 +55,28 @@ NAMES: Final = {
         KernelizeFallback LayerRepository LocalLayerRepository LockedLayerRepository
         replace_kernel_forward_from_hub use_kernel_forward_from_hub use_kernelized_func""",
     "kernels.layer.mode": "Mode",
-    "kernels.load": "get_kernel get_local_kernel get_locked_kernel has_kernel load_kernel",
-    "kernels.locking": "write_egg_lockfile",
+    "kernels.load": """
+        get_kernel get_kernel_with_resolver get_local_kernel get_locked_kernel has_kernel
+        load_kernel""",
+    "kernels.locking": """
+        extract_dependency_locks get_caller_locked_kernel_revision get_locked_kernel_revision
+        lock_kernel_tree write_egg_lockfile""",
     "kernels.python_deps": "validate_dependencies validate_variant_dependencies",
-    "kernels.resolver": "LocalKernel RemoteKernel Resolver",
-    "kernels.status": "Redirect",
+    "kernels.resolver": """
+        HubCacheResolver HubResolver KernelPathsResolver LocalKernel LockedHubCacheResolver
+        LockedHubResolver NoopResolver RemoteKernel RepoPathsResolver Resolver SequentialResolver
+        resolve_hub_cache_kernel resolve_hub_kernel resolve_local_kernel""",
+    "kernels.status": "KernelStatus KernelStatusKind Redirect resolve_status",
     "kernels.utils": """
         get_kernel get_local_kernel has_kernel install_kernel install_kernel_all_variants
         load_kernel""",
+    "kernels.validate": """
+        AllValidator ArchValidator DependencyValidator DirtyValidator MetadataValidator
+        MinverValidator default_metadata_validators""",
     "kernels.variants": """
         Arch ArchVariant Noarch NoarchVariant Torch TorchNoarch TorchStableAbi TvmFfi
-        VariantAccepted VariantRejected get_kernel_variants get_variants_local parse_variant
-        resolve_variant resolve_variants variants_trace_str""",
+        VariantAccepted VariantRejected get_kernel_variants get_variants get_variants_local
+        parse_variant resolve_variant resolve_variants variants_trace_str""",
     "kernels.verify": "DEFAULT_POLICIES GitHubWorkflowPolicy VerificationResult verify_variant",
 }
 """Module -> what Hugging Face's has there, but for what docs/compatibility.md leaves out."""

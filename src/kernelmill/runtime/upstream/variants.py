@@ -11,13 +11,17 @@ from kernelmill.runtime import api
 from kernelmill.runtime.probe import probe_host
 from kernelmill.runtime.selection import builds_folder
 from kernelmill.runtime.upstream.accelerators import Accelerator, accelerator_of
+from kernelmill.runtime.upstream.sessions import session_of
 from kernelmill.spec import variant as spec
 from kernelmill.spec.backend import Backend
+from kernelmill.spec.names import RepoId
 from kernelmill.spec.resolve import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from kernelmill.runtime.upstream.sessions import Api
 
 
 @dataclass(frozen=True)
@@ -193,6 +197,12 @@ def get_kernel_variants(
         else VariantAccepted(variant_of(it.variant))
         for it in found
     ]
+
+
+def get_variants(api: Api | None, *, repo_id: str, revision: str) -> list[Variant]:
+    """Return the builds of a kernel on a Hub, by name. Loads nothing."""
+    selection = session_of(api).look_up(RepoId.parse(repo_id), revision=revision)
+    return [variant_of(it.variant) for it in selection.resolution.trace]
 
 
 def get_variants_local(repo_path: Path) -> list[Variant]:
