@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
+    from kernelmill.runtime.requirements import ArchCheck
     from kernelmill.runtime.trust import Trust
     from kernelmill.spec.lockfile import Lockfile
     from kernelmill.spec.resolve import Decision
@@ -44,7 +45,7 @@ def get(
     backend: str | None,
     user_agent: UserAgent,
     trust_remote_code: Trust,
-    check_arch: bool,
+    check_arch: ArchCheck,
 ) -> tuple[ModuleType, str]:
     """Load a kernel; return it, and what its caller should change in the call."""
     session = open_session(backend=backend, user_agent=user_agent)
@@ -79,7 +80,11 @@ def get_locked(
 
 
 def has(
-    kernel: KernelDependency, *, backend: str | None, trust_remote_code: Trust, check_arch: bool
+    kernel: KernelDependency,
+    *,
+    backend: str | None,
+    trust_remote_code: Trust,
+    check_arch: ArchCheck,
 ) -> bool:
     """Tell whether ``get`` would find all that it needs."""
     session = open_session(backend=backend)
