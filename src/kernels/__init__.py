@@ -151,6 +151,7 @@ _SUBMODULES = frozenset(
     {
         "backends",
         "benchmark",
+        "benchmarks",
         "cli",
         "compat",
         "deps",

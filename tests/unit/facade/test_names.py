@@ -40,6 +40,9 @@ NAMES: Final = {
         __version__""",
     "kernels.backends": "CANN CPU CUDA TPU XPU Backend Metal Neuron ROCm parse_backend",
     "kernels.benchmark": "Benchmark",
+    "kernels.benchmarks": """
+        FlashAttentionBenchmark FlashAttentionCausalBenchmark FlashAttentionVarlenBenchmark
+        LayerNormBenchmark RMSNormBenchmark SiluAndMulBenchmark""",
     "kernels.cli": "main",
     "kernels.compat": "has_torch has_tvm_ffi tomllib",
     "kernels.deps": "DepTreeNode get_kernel_dep resolve_kernel_tree use_kernel_deps",
