@@ -164,6 +164,8 @@ def test_import_of_kernels_imports_nothing_heavy() -> None:
 def test_layers_can_be_imported_without_torch() -> None:
     script = (
         "import sys, kernels.layer, kernels._rust, kernels.variants, kernels.verify\n"
+        "import kernels.resolver, kernels.deps, kernels.validate, kernels.status, kernels.locking\n"
+        "import kernels.benchmarks\n"
         "print({'torch', 'huggingface_hub', 'sigstore', 'cryptography'} & set(sys.modules))"
     )
     assert run(script) == "set()\n"

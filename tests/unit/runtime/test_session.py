@@ -523,6 +523,7 @@ def test_old_build_takes_its_name_from_the_repository(toy: MemoryHub) -> None:
 def test_local_kernel_says_why_when_there_is_none(
     process_session: MemoryHub, tmp_path: Path, folder: str, problem: str
 ) -> None:
+    """V15, for folders."""
     write_files(tmp_path / "build/odd", {"x": b""})
     write_files(tmp_path / "old" / OLD, kernel_files())
     with pytest.raises(FileNotFoundError, match=problem):
