@@ -151,6 +151,7 @@ _SUBMODULES = frozenset(
     {
         "backends",
         "benchmark",
+        "benchmarks",
         "cli",
         "compat",
         "deps",
@@ -164,6 +165,7 @@ _SUBMODULES = frozenset(
         "resolver",
         "status",
         "utils",
+        "validate",
         "variants",
         "verify",
     }

@@ -1,9 +1,15 @@
 """Repositories that have moved."""
 
-from kernelmill.spec.status import (
+from kernelmill.runtime.upstream.moves import (
+    KernelStatus,
+    KernelStatusKind,
     Redirect,
+    resolve_status,
 )
 
 __all__ = [
+    "KernelStatus",
+    "KernelStatusKind",
     "Redirect",
+    "resolve_status",
 ]

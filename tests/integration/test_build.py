@@ -177,10 +177,12 @@ def test_scaffold_passes_its_own_tests_and_runs_its_example(
     kernel: Path, variants: dict[str, Path]
 ) -> None:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(it for it in sys.path if it)}
+    few = ("--backend", "cpu", "--iterations", "3", "--warmup", "0")
     scripts = (
         (["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"], "5 passed"),
         (["example.py"], "tensor([0., 0., 2.])"),
         (["benchmarks/benchmark.py"], "torch.clamp_min: "),
+        (["-m", "kernelmill.runtime", "benchmark", ".", "--json", *few], '"Relu.relu"'),
     )
     for arguments, expected in scripts:
         done = subprocess.run(

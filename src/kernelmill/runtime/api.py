@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import ModuleType
 
+    from kernelmill.runtime.requirements import ArchCheck
     from kernelmill.runtime.trust import Trust
+    from kernelmill.spec.lockfile import Lockfile
     from kernelmill.spec.variant import Variant
 
 __all__ = [
@@ -68,7 +70,7 @@ def get_kernel(
     backend: str | None = None,
     user_agent: str | Mapping[str, str] | None = None,
     trust_remote_code: Trust = False,
-    check_arch: bool = True,
+    check_arch: ArchCheck = True,
 ) -> ModuleType:
     """Return a kernel's module, fetched from the Hub unless it is cached.
 
@@ -84,7 +86,8 @@ def get_kernel(
         user_agent: said to the Hub, besides what is said anyway.
         trust_remote_code: True to run the code of any publisher, or the repositories that may
             run besides those of publishers whom the Hub trusts.
-        check_arch: refuse a build that has no machine code for the devices that are here.
+        check_arch: refuse a build that has no machine code for one of the devices that are here;
+            ``"any"`` refuses it only when there is code for none of them.
 
     Raises:
         NotTrusted: the publisher is not trusted; a ``ValueError``.
@@ -148,7 +151,7 @@ def get_local_kernel(
 def get_locked_kernel(
     repo_id: str,
     *,
-    lockfile: Path | None,
+    lockfile: Path | Lockfile | None,
     trust_remote_code: Trust = False,
     user_agent: str | Mapping[str, str] | None = None,
 ) -> ModuleType:
@@ -156,7 +159,8 @@ def get_locked_kernel(
 
     Args:
         repo_id: a repository in the lock file.
-        lockfile: a ``kernels.lock``; None for the one that was installed with the calling package.
+        lockfile: a ``kernels.lock``, or its content; None for the one that was installed with the
+            calling package.
         trust_remote_code: as for ``get_kernel``: a lock says which code, not whose may run.
         user_agent: as for ``get_kernel``.
 
@@ -214,7 +218,7 @@ def has_kernel(
     version: int | None = None,
     backend: str | None = None,
     trust_remote_code: Trust = False,
-    check_arch: bool = True,
+    check_arch: ArchCheck = True,
 ) -> bool:
     """Tell whether ``get_kernel`` would find a build that fits here, and all that it depends on.
 

@@ -141,3 +141,16 @@ def write_whole(path: Path, text: str, *, scratch: Path) -> None:
         with suppress(FileNotFoundError):
             temporary.unlink()
         raise
+
+
+def links_root(folder: Path) -> Path:
+    """Return the folder that the links of a kernel, or of a build, may not leave.
+
+    It is its own, or huggingface_hub's cache for a snapshot there, whose files are links.
+    """
+    folder = folder.resolve()
+    for parent in folder.parents:
+        name = parent.parent.name
+        if parent.name == "snapshots" and name.partition("--")[0] in PREFIXES and "--" in name:
+            return parent.parent.parent
+    return folder

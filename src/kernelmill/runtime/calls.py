@@ -12,7 +12,7 @@ from kernelmill.runtime.errors import (
     UnsupportedArch,
     UnsupportedKernel,
 )
-from kernelmill.runtime.locks import read_lockfile
+from kernelmill.runtime.locks import locks_of
 from kernelmill.runtime.resolvers import FromHub, RemoteKernel
 from kernelmill.runtime.session import open_session
 from kernelmill.spec.dependencies import KernelDependency
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
+    from kernelmill.runtime.requirements import ArchCheck
     from kernelmill.runtime.trust import Trust
+    from kernelmill.spec.lockfile import Lockfile
     from kernelmill.spec.resolve import Decision
 
     UserAgent = str | Mapping[str, str] | None
@@ -43,7 +45,7 @@ def get(
     backend: str | None,
     user_agent: UserAgent,
     trust_remote_code: Trust,
-    check_arch: bool,
+    check_arch: ArchCheck,
 ) -> tuple[ModuleType, str]:
     """Load a kernel; return it, and what its caller should change in the call."""
     session = open_session(backend=backend, user_agent=user_agent)
@@ -63,7 +65,7 @@ def get_local(
 
 def get_locked(
     repo_id: str,
-    lockfile: Path | None,
+    lockfile: Path | Lockfile | None,
     *,
     backend: str | None = None,
     user_agent: UserAgent = None,
@@ -71,14 +73,18 @@ def get_locked(
     is_offline: bool = False,
 ) -> ModuleType:
     """Load a kernel at its locked commit."""
-    locked, repo = read_lockfile(lockfile), RepoId.parse(repo_id)
+    locked, repo = locks_of(lockfile), RepoId.parse(repo_id)
     session = open_session(backend=backend, user_agent=user_agent, is_offline=is_offline)
     plan = session.plan_locked(repo, locked, trust_remote_code=trust_remote_code)
     return tree.load(session, plan)
 
 
 def has(
-    kernel: KernelDependency, *, backend: str | None, trust_remote_code: Trust, check_arch: bool
+    kernel: KernelDependency,
+    *,
+    backend: str | None,
+    trust_remote_code: Trust,
+    check_arch: ArchCheck,
 ) -> bool:
     """Tell whether ``get`` would find all that it needs."""
     session = open_session(backend=backend)

@@ -100,6 +100,8 @@ class Contents:
 
     folder: Path
     digest: Digest | None
+    package: str = ""
+    """The name of the kernel's Python package, by which its own files may not import it."""
 
     def verify(self, path: str, content: bytes) -> None:
         """Stop here unless ``content`` is what the digest promises for ``path``.

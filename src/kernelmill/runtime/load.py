@@ -170,7 +170,7 @@ def _twin_of(folder: Path, metadata: Metadata) -> ModuleType | None:
 
 
 def _import(folder: Path, metadata: Metadata, repo_info: RepoInfo | None) -> ModuleType:
-    contents = Contents(folder=folder, digest=metadata.digest)
+    contents = Contents(folder=folder, digest=metadata.digest, package=metadata.python_name)
     try:
         return modules.import_kernel(metadata.id, _module_file(folder, metadata), contents)
     except (ImportError, OSError) as error:

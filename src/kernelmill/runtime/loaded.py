@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kernelmill.spec.metadata import Metadata
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class RepoInfo:
     """Where on a Hub a kernel came from."""
 

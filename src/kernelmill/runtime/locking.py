@@ -18,7 +18,7 @@ from kernelmill.runtime.locking_changes import wish_of
 from kernelmill.runtime.revisions import choose_revision
 from kernelmill.runtime.trust import ensure_trusted
 from kernelmill.spec import lockfile as lock_format
-from kernelmill.spec.errors import InputError, LockfileError
+from kernelmill.spec.errors import InputError
 from kernelmill.spec.lockfile import FILE_NAME, LockedKernel, Lockfile
 
 if TYPE_CHECKING:
@@ -163,20 +163,6 @@ def find_lockfile(place: Path) -> Path:
             hint=f"write one: kernels lock {place}",
         )
     return path
-
-
-def read_lockfile(path: Path) -> Lockfile:
-    """Read a lock file of either format.
-
-    Raises:
-        LockfileError: it cannot be read.
-    """
-    try:
-        return lock_format.parse(path.read_text(encoding="utf-8"), where=str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise LockfileError(
-            f"cannot be read: {error}", where=str(path), hint="run `kernels lock` again"
-        ) from error
 
 
 def write_lockfile(path: Path, lockfile: Lockfile) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.errors import NotLocked
 from kernelmill.spec import lockfile as lockfile_format
-from kernelmill.spec.errors import DigestMismatch
+from kernelmill.spec.errors import DigestMismatch, LockfileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,26 +26,40 @@ HINT: Final = "lock its kernels with `kernels lock <project>`, then install the 
 log = logging.getLogger(__name__)
 
 
-def read_lockfile(path: Path | None) -> Lockfile:
-    """Return a lock file; that of the caller's installed package when ``path`` is None.
+def read_lockfile(path: Path) -> Lockfile:
+    """Return a lock file of either format.
 
     Raises:
-        NotLocked: there is none.
+        MissingLockfile: there is none.
         LockfileError: it cannot be read.
     """
-    if path is None:
-        return read_caller_lockfile(calling_package())
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError) as error:
         raise MissingLockfile(f"there is no lock file '{path}'", hint=HINT) from error
     except (OSError, UnicodeDecodeError) as error:
-        raise NotLocked(f"the lock file cannot be read: {error}", where=str(path)) from error
+        raise LockfileError(
+            f"cannot be read: {error}", where=str(path), hint="run `kernels lock` again"
+        ) from error
     return lockfile_format.parse(text, where=str(path))
 
 
 class MissingLockfile(NotLocked, FileNotFoundError):
     """A lock file that the caller names is not there."""
+
+
+def locks_of(lockfile: Path | Lockfile | None) -> Lockfile:
+    """Return a lock file's content; for None, that of the package whose code called us.
+
+    Raises:
+        NotLocked: there is none.
+        LockfileError: it cannot be read.
+    """
+    if lockfile is None:
+        return read_caller_lockfile(calling_package())
+    if isinstance(lockfile, lockfile_format.Lockfile):
+        return lockfile
+    return read_lockfile(lockfile)
 
 
 def calling_package() -> str:

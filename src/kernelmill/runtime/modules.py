@@ -16,6 +16,7 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from typing import TYPE_CHECKING
 
 from kernelmill.runtime.errors import KernelClash
+from kernelmill.runtime.self_imports import refuse_self_imports
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +40,8 @@ class VerifiedLoader(SourceFileLoader):
     def get_code(self, fullname: str) -> CodeType:
         """Compile the module's source."""
         path = self.get_filename(fullname)
-        code: CodeType = self.source_to_code(self.get_data(path), path)
+        source = refuse_self_imports(self.get_data(path), self._contents.package, path)
+        code: CodeType = self.source_to_code(source, path)
         return code
 
     def get_data(self, path: str) -> bytes:

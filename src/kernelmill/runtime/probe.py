@@ -38,7 +38,7 @@ def probe_host() -> Host:
         HostError: torch is installed but broken, or its version cannot be read.
     """
     torch = import_torch()
-    backend, backend_version = backend_of(torch) if torch else (Backend.CPU, None)
+    backend, backend_version = backend_of(torch) if torch else _backend_without_torch()
     return Host(
         cpu=probe_cpu(),
         os=SYSTEMS.get(sys.platform, sys.platform),
@@ -127,6 +127,13 @@ def backend_of(torch: ModuleType) -> tuple[Backend, tuple[int, int] | None]:
         if answer:
             return backend, None
     return Backend.CPU, None
+
+
+def _backend_without_torch() -> tuple[Backend, tuple[int, int] | None]:
+    from kernelmill.runtime.cuda_runtime import read_cuda_version  # noqa: PLC0415 - only here
+
+    version = read_cuda_version()
+    return (Backend.CUDA, version) if version else (Backend.CPU, None)
 
 
 def _cann_version(torch: ModuleType) -> str | None:

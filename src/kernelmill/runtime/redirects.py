@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from kernelmill.runtime.cache import Cache
     from kernelmill.runtime.hub import Hub
+    from kernelmill.runtime.revisions import Choice
     from kernelmill.runtime.selection import Selection
     from kernelmill.spec.names import RepoId
     from kernelmill.spec.status import Redirect
@@ -46,7 +47,7 @@ def follow(hub: Hub, cache: Cache, selection: Selection, select: Select) -> Sele
     """
     way = [selection]
     while selection.resolution.chosen is None:
-        redirect = fetch_redirect(hub, cache, selection)
+        redirect = fetch_redirect(hub, cache, selection.repo, selection.choice)
         if redirect is None:
             break
         move = f"'{selection.repo}' redirected to '{redirect.destination}'"
@@ -61,9 +62,9 @@ def follow(hub: Hub, cache: Cache, selection: Selection, select: Select) -> Sele
     return replace(selection, redirected_from=tuple(each.repo for each in way[:-1]))
 
 
-def fetch_redirect(hub: Hub, cache: Cache, selection: Selection) -> Redirect | None:
+def fetch_redirect(hub: Hub, cache: Cache, repo: RepoId, choice: Choice) -> Redirect | None:
     """Return where a repository's kernel has moved; None when it says nothing of the kind."""
-    repo, commit = selection.repo, selection.choice.commit
+    commit = choice.commit
     path = cache.snapshot(repo, commit) / status_format.FILE_NAME
     if not path.is_file():
         listed = {file.path: file for file in hub.fetch_files(repo, commit, "")}
@@ -76,8 +77,8 @@ def fetch_redirect(hub: Hub, cache: Cache, selection: Selection) -> Redirect | N
             )
         with cache.lock(repo):
             hub.download(repo, commit, [file], cache.root)
-    if selection.choice.name != commit and not hub.is_offline:
-        cache.remember_ref(repo, selection.choice.name, commit)
+    if choice.name != commit and not hub.is_offline:
+        cache.remember_ref(repo, choice.name, commit)
     # NOTE: read as bytes and never more than is allowed: the file may be anything.
     with path.open("rb") as stream:
         content = stream.read(status_format.MAX_BYTES)

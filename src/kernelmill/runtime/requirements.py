@@ -10,7 +10,7 @@ from packaging.version import InvalidVersion, Version
 
 from kernelmill.runtime.errors import MissingDependency, UnsupportedArch, UnsupportedKernel
 from kernelmill.runtime.settings import API_VERSION
-from kernelmill.spec.archs import check_archs
+from kernelmill.spec.archs import Policy, check_archs
 from kernelmill.spec.dependencies import PYTHON_DEPENDENCIES
 from kernelmill.spec.errors import InputError
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from kernelmill.spec.host import Device
     from kernelmill.spec.metadata import Metadata
+
+ArchCheck = bool | Policy
+"""What callers pass as ``check_arch``: whether each device has to fit, or ``"any"`` is enough."""
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +37,11 @@ def ensure_supported(metadata: Metadata, *, variant: str) -> None:
     ensure_interface(metadata, API_VERSION, variant=variant)
     for name in metadata.python_depends:
         ensure_python_package(name, metadata.python_name)
+    warn_of_dirty_sources(metadata, variant=variant)
+
+
+def warn_of_dirty_sources(metadata: Metadata, *, variant: str) -> None:
+    """Say in the log when the sources of a build were not committed."""
     if sources := dirty_sources(metadata):
         log.warning(
             "Kernel '%s' variant '%s' was built from a dirty git tree (%s had uncommitted "
@@ -98,16 +106,31 @@ def ensure_python_package(name: str, module: str) -> None:
         )
 
 
-def ensure_arch(metadata: Metadata, devices: Sequence[Device], *, variant: str) -> None:
-    """Stop here unless the build has machine code for every device.
+def policy_of(check_arch: ArchCheck) -> Policy | None:
+    """Return which devices a build has to fit; None where nobody asks."""
+    if isinstance(check_arch, bool):
+        return "all" if check_arch else None
+    if check_arch not in {"all", "any"}:
+        raise InputError(
+            f"check_arch is {check_arch!r}",
+            hint='pass True or "all" for every device, "any" for at least one, False for none',
+        )
+    return check_arch
+
+
+def ensure_arch(
+    metadata: Metadata, devices: Sequence[Device], *, variant: str, policy: Policy = "all"
+) -> None:
+    """Stop here unless the build has machine code for every device, or for any.
 
     Raises:
         UnsupportedArch: names the devices and what there is code for.
     """
-    objection = check_archs(metadata.archs, metadata.backend, devices)
+    objection = check_archs(metadata.archs, metadata.backend, devices, policy=policy)
     if objection:
         raise UnsupportedArch(
             f"Kernel '{metadata.name}' variant '{variant}' does not support the current device: "
             f"{objection}",
-            hint="pass `check_arch=False` to skip this check",
+            hint='hide the devices that it is not for, or pass `check_arch`: "any" if it will '
+            "run on one that fits, False to skip this check",
         )

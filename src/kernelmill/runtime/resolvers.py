@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from kernelmill.runtime.bundles import find_bundled
+from kernelmill.runtime.cache import links_root
 from kernelmill.runtime.errors import NotLocked
 from kernelmill.runtime.hub.expiry import note_expiry
 from kernelmill.runtime.load import RepoInfo, read_metadata
@@ -195,26 +196,13 @@ def find_local(session: Session, path: Path) -> LocalKernel:
     """
     path = path.expanduser()
     folder = select_local(path, session.host)
-    return LocalKernel(
-        folder=folder, metadata=read_metadata(folder), root=_links_root(path.resolve())
-    )
+    return LocalKernel(folder=folder, metadata=read_metadata(folder), root=links_root(path))
 
 
 def find_bundled_build(session: Session, folder: Path) -> LocalKernel:
     """Return the best build in a bundle. Bundles stay as they are: the same call may remember."""
     note_expiry(time.time() + MAX_AGE_S)
     return find_local(session, folder)
-
-
-def _links_root(path: Path) -> Path:
-    """Return the folder that the links of a local kernel may not leave.
-
-    It is the kernel's own, or huggingface_hub's cache for a snapshot there, whose files are links.
-    """
-    for parent in path.parents:
-        if parent.name == "snapshots" and parent.parent.name.startswith(("kernels--", "models--")):
-            return parent.parent.parent
-    return path
 
 
 def usual_chain(session: Session, trust_remote_code: Trust) -> Chain:

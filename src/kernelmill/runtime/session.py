@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from kernelmill.runtime.hub import Hub
+    from kernelmill.runtime.requirements import ArchCheck
     from kernelmill.runtime.tree import Node
     from kernelmill.spec.dependencies import KernelDependency
     from kernelmill.spec.host import Host
@@ -136,19 +137,20 @@ class Session:
         advice = newer_version(self.hub, self.host, selection)
         return NoVariant(f"{error.problem}{advice}", where=error.where, hint=error.hint)
 
-    def check(self, selection: Selection, *, check_arch: bool = True) -> str:
+    def check(self, selection: Selection, *, check_arch: ArchCheck = True) -> str:
         """Return the chosen build's folder name, once it is known that this machine can run it."""
         kernel = self.read(selection)
         self.ensure_usable(kernel, check_arch=check_arch)
         return kernel.variant
 
-    def ensure_usable(self, kernel: Location, *, check_arch: bool = True) -> None:
+    def ensure_usable(self, kernel: Location, *, check_arch: ArchCheck = True) -> None:
         """Stop here unless this machine has what a build asks for, apart from other kernels."""
         metadata = kernel.metadata
         requirements.ensure_supported(metadata, variant=kernel.variant)
-        if check_arch and metadata.archs:
+        policy = requirements.policy_of(check_arch)
+        if policy and metadata.archs:
             devices = probe_devices(metadata.backend)
-            requirements.ensure_arch(metadata, devices, variant=kernel.variant)
+            requirements.ensure_arch(metadata, devices, variant=kernel.variant, policy=policy)
 
     def install(self, selection: Selection, variant: str) -> Path:
         """Return the folder of a checked build, fetched if it is not here yet."""
@@ -166,7 +168,7 @@ class Session:
         wanted: KernelDependency,
         *,
         trust_remote_code: Trust = False,
-        check_arch: bool = True,
+        check_arch: ArchCheck = True,
     ) -> Node:
         """Find a kernel and those that it depends on, all of them trusted and fit for this machine.
 
@@ -192,11 +194,11 @@ class Session:
         found = tree.plan(self, lock.meant_by(repo_id), lock)
         return self._checked(found, check_arch=False)
 
-    def _checked(self, found: Node, *, check_arch: bool) -> Node:
+    def _checked(self, found: Node, *, check_arch: ArchCheck) -> Node:
         tree.check(self, found, check_arch=check_arch)
         return found
 
-    def load(self, selection: Selection, *, check_arch: bool = True) -> ModuleType:
+    def load(self, selection: Selection, *, check_arch: ArchCheck = True) -> ModuleType:
         """Check, fetch and import what was selected, after what it depends on."""
         chain = resolvers.usual_chain(self, trust_remote_code=False)
         found = tree.plan_from(self, self.read(selection), chain)
@@ -208,6 +210,8 @@ def open_session(
     backend: str | None = None,
     user_agent: str | Mapping[str, str] | None = None,
     is_offline: bool = False,
+    endpoint: str | None = None,
+    token: str | bool | None = None,
 ) -> Session:
     """Return the session that the environment describes.
 
@@ -215,15 +219,17 @@ def open_session(
         backend: ``cpu`` or the backend of the installed PyTorch, which is also the default.
         user_agent: said to the Hub, besides what is said anyway.
         is_offline: use no network, whatever the environment says.
+        endpoint: another Hub than the environment's.
+        token: for the Hub; None for the environment's, False for none.
     """
-    settings = read_settings()
+    settings = read_settings(endpoint=endpoint)
     settings = replace(settings, is_offline=settings.is_offline or is_offline)
     host = probe_host()
     if backend is not None:
         host = host.with_backend(Backend.parse(backend, where="backend"))
     cache = Cache(root=settings.cache_dir)
     return Session(
-        hub=open_hub(settings, cache, user_agent),
+        hub=open_hub(settings, cache, user_agent, token),
         cache=cache,
         host=host,
         local_kernels=settings.local_kernels,

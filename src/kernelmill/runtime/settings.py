@@ -67,17 +67,20 @@ class Settings:
     """Whether every file is hashed at each loading, even where nothing seems to have changed."""
 
 
-def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
+def read_settings(
+    environ: Mapping[str, str] | None = None, *, endpoint: str | None = None
+) -> Settings:
     """Return the settings that hold now.
 
     Args:
         environ: the environment; that of the process by default.
+        endpoint: the Hub, if it is another than the environment's.
 
     Raises:
         InputError: ``HF_ENDPOINT`` or ``LOCAL_KERNELS`` cannot be used.
     """
     env = os.environ if environ is None else environ
-    endpoint = parse_endpoint(env.get("HF_ENDPOINT") or PUBLIC_HUB)
+    endpoint = parse_endpoint(endpoint or env.get("HF_ENDPOINT") or PUBLIC_HUB)
     return Settings(
         endpoint=endpoint,
         cache_dir=endpoint_folder(cache_root(env), endpoint),

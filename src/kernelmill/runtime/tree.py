@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
+    from kernelmill.runtime.requirements import ArchCheck
     from kernelmill.runtime.resolvers import Resolver
     from kernelmill.runtime.session import Session
     from kernelmill.spec.dependencies import KernelDependency
@@ -126,7 +127,7 @@ def label(wanted: KernelDependency) -> str:
     return str(wanted.repo_id)
 
 
-def check(session: Session, tree: Node, *, check_arch: bool) -> None:
+def check(session: Session, tree: Node, *, check_arch: ArchCheck) -> None:
     """Stop here unless this machine has what every kernel of a tree asks for."""
     for node in tree.walk():
         session.ensure_usable(node.location, check_arch=check_arch)

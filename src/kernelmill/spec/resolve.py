@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 METAL_MIN_MACOS: Final = (26, 0)
 """The first macOS whose Metal language version the builds use."""
 
+NO_TORCH: Final = "unknown (torch not installed)"
+"""Why a build against PyTorch cannot be taken where there is none to compare it with."""
 FREE_THREADED_MIN_PYTHON: Final = (3, 15)
 """The first CPython whose limited API covers free-threaded builds."""
 
@@ -172,6 +174,8 @@ def _check_os(system: str, host: Host) -> str:
 
 def _check_framework(wants: Framework, host: Host) -> str:
     torch = host.torch
+    if torch is None and wants.kind != "tvm-ffi":
+        return NO_TORCH
     match wants.kind:
         case "torch-stable-abi":
             if torch is None or wants.version > torch.series:

@@ -12,10 +12,13 @@ from __future__ import annotations
 import json
 import tomllib
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kernelmill.spec.errors import InputError, InvalidName, StatusError
 from kernelmill.spec.names import RepoId
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 FILE_NAME: Final = "kernel-status.toml"
 DEFAULT_REVISION: Final = "main"
@@ -41,6 +44,11 @@ def parse(content: str, *, where: str = FILE_NAME) -> Redirect:
         raw = tomllib.loads(content)
     except (ValueError, RecursionError) as error:
         raise StatusError(f"not valid TOML: {error}", where=where, hint=_HINT) from error
+    return read(raw, where=where)
+
+
+def read(raw: Mapping[str, object], *, where: str = FILE_NAME) -> Redirect:
+    """Return what the table of a status file says."""
     kind = raw.get("kind")
     if not kind:
         raise StatusError(f"{FILE_NAME} must contain a 'kind' field", where=where, hint=_HINT)
@@ -68,7 +76,7 @@ def dumps(status: Redirect) -> str:
 _HINT: Final = "tell the owner of the repository"
 
 
-def _redirect(raw: dict[str, object], where: str) -> Redirect:
+def _redirect(raw: Mapping[str, object], where: str) -> Redirect:
     destination, revision = raw.get("destination"), raw.get("revision", DEFAULT_REVISION)
     if not destination:
         raise StatusError(

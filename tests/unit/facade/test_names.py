@@ -40,9 +40,12 @@ NAMES: Final = {
         __version__""",
     "kernels.backends": "CANN CPU CUDA TPU XPU Backend Metal Neuron ROCm parse_backend",
     "kernels.benchmark": "Benchmark",
+    "kernels.benchmarks": """
+        FlashAttentionBenchmark FlashAttentionCausalBenchmark FlashAttentionVarlenBenchmark
+        LayerNormBenchmark RMSNormBenchmark SiluAndMulBenchmark""",
     "kernels.cli": "main",
     "kernels.compat": "has_torch has_tvm_ffi tomllib",
-    "kernels.deps": "get_kernel_dep",
+    "kernels.deps": "DepTreeNode get_kernel_dep resolve_kernel_tree use_kernel_deps",
     "kernels.hf_hub": "RepoInfo",
     "kernels.importer": "LoadedKernel get_loaded_kernels",
     "kernels.install": "install_kernel install_kernel_all_variants",
@@ -55,18 +58,28 @@ NAMES: Final = {
         KernelizeFallback LayerRepository LocalLayerRepository LockedLayerRepository
         replace_kernel_forward_from_hub use_kernel_forward_from_hub use_kernelized_func""",
     "kernels.layer.mode": "Mode",
-    "kernels.load": "get_kernel get_local_kernel get_locked_kernel has_kernel load_kernel",
-    "kernels.locking": "write_egg_lockfile",
+    "kernels.load": """
+        get_kernel get_kernel_with_resolver get_local_kernel get_locked_kernel has_kernel
+        load_kernel""",
+    "kernels.locking": """
+        extract_dependency_locks get_caller_locked_kernel_revision get_locked_kernel_revision
+        lock_kernel_tree write_egg_lockfile""",
     "kernels.python_deps": "validate_dependencies validate_variant_dependencies",
-    "kernels.resolver": "LocalKernel RemoteKernel Resolver",
-    "kernels.status": "Redirect",
+    "kernels.resolver": """
+        HubCacheResolver HubResolver KernelPathsResolver LocalKernel LockedHubCacheResolver
+        LockedHubResolver NoopResolver RemoteKernel RepoPathsResolver Resolver SequentialResolver
+        resolve_hub_cache_kernel resolve_hub_kernel resolve_local_kernel""",
+    "kernels.status": "KernelStatus KernelStatusKind Redirect resolve_status",
     "kernels.utils": """
         get_kernel get_local_kernel has_kernel install_kernel install_kernel_all_variants
         load_kernel""",
+    "kernels.validate": """
+        AllValidator ArchValidator DependencyValidator DirtyValidator MetadataValidator
+        MinverValidator default_metadata_validators""",
     "kernels.variants": """
         Arch ArchVariant Noarch NoarchVariant Torch TorchNoarch TorchStableAbi TvmFfi
-        VariantAccepted VariantRejected get_kernel_variants get_variants_local parse_variant
-        resolve_variant resolve_variants variants_trace_str""",
+        VariantAccepted VariantRejected get_kernel_variants get_variants get_variants_local
+        parse_variant resolve_variant resolve_variants variants_trace_str""",
     "kernels.verify": "DEFAULT_POLICIES GitHubWorkflowPolicy VerificationResult verify_variant",
 }
 """Module -> what Hugging Face's has there, but for what docs/compatibility.md leaves out."""
@@ -151,6 +164,8 @@ def test_import_of_kernels_imports_nothing_heavy() -> None:
 def test_layers_can_be_imported_without_torch() -> None:
     script = (
         "import sys, kernels.layer, kernels._rust, kernels.variants, kernels.verify\n"
+        "import kernels.resolver, kernels.deps, kernels.validate, kernels.status, kernels.locking\n"
+        "import kernels.benchmarks\n"
         "print({'torch', 'huggingface_hub', 'sigstore', 'cryptography'} & set(sys.modules))"
     )
     assert run(script) == "set()\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import pickle
 from pathlib import Path
@@ -28,6 +27,7 @@ from kernelmill.runtime.layers import (
     kernelize,
     use_kernel_mapping,
 )
+from kernelmill.runtime.locks import read_lockfile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,6 +100,7 @@ def test_layer_is_loaded_with_what_the_caller_said(
         "acme/scale", lockfile=lockfile, func_name="shift", trust_remote_code=("a/b",)
     ).load()
     hub = {"revision": None, "trust_remote_code": False, "user_agent": None}
+    locks = read_lockfile(lockfile)
     assert asked == [
         (
             "get_kernel",
@@ -108,10 +109,10 @@ def test_layer_is_loaded_with_what_the_caller_said(
         ),
         ("get_kernel", "acme/scale", hub | {"version": None, "revision": "main"}),
         ("get_local_kernel", Path("kernel"), {}),
-        ("get_locked_kernel", "acme/scale", {"lockfile": lockfile, "trust_remote_code": False}),
+        ("get_locked_kernel", "acme/scale", {"lockfile": locks, "trust_remote_code": False}),
         ("get_kernel", "acme/scale", hub | {"version": 2, "trust_remote_code": True}),
         ("get_local_kernel", Path("kernel"), {}),
-        ("get_locked_kernel", "acme/scale", {"lockfile": lockfile, "trust_remote_code": ("a/b",)}),
+        ("get_locked_kernel", "acme/scale", {"lockfile": locks, "trust_remote_code": ("a/b",)}),
     ]
 
 
@@ -219,9 +220,7 @@ def test_function_repositories_say_that_they_are_old(
     assert caplog.records[0].pathname == __file__
 
 
-def test_locked_repository_reads_its_lock_when_it_is_asked(
-    lockfile: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_locked_repository_reads_its_lock_when_it_is_asked(lockfile: Path) -> None:
     """Y13: making one reads nothing."""
     repository = LockedLayerRepository("acme/scale", lockfile=lockfile, layer_name="X")
     assert repository.kernel_dep.commit == COMMIT
@@ -229,7 +228,6 @@ def test_locked_repository_reads_its_lock_when_it_is_asked(
     other = LockedLayerRepository("acme/other", lockfile=lockfile, layer_name="X")
     with pytest.raises(ValueError, match="'acme/other' is not locked"):
         _ = other.kernel_dep
-    monkeypatch.setattr(importlib.metadata, "packages_distributions", dict)
     nowhere = LockedLayerRepository("acme/scale", layer_name="X")
     with pytest.raises(ValueError, match=r"Could not find a `kernels\.lock` file in the caller's"):
         nowhere.load()
@@ -254,13 +252,10 @@ def test_lock_file_of_the_package_that_made_the_repository_is_found(
     }
     write_files(info, {name: text.encode() for name, text in files.items()})
     monkeypatch.syspath_prepend(str(info.parent))
-    monkeypatch.setattr(
-        importlib.metadata, "packages_distributions", lambda: {"dealer": ["dealer"]}
-    )
     import dealer  # type: ignore[import-not-found]
 
     dealer.LAYER.load()
-    assert asked[0][2]["lockfile"].samefile(info / "kernels.lock")
+    assert asked[0][2]["lockfile"] == read_lockfile(lockfile)
 
 
 def test_layer_of_a_folder_runs(folder: Path) -> None:

@@ -155,6 +155,21 @@ def test_file_is_copied_where_links_cannot_be_made(
     assert not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o002, 0o664)])
+def test_umask_says_who_may_read_a_blob(
+    store: BlobStore, tmp_path: Path, umask: int, mode: int
+) -> None:
+    """O9: also of one that arrived in a folder of a group, and nothing private is left."""
+    before = os.umask(umask)
+    try:
+        receive(store, PLAIN, CONTENT)
+        store.link(PLAIN, COMMIT)
+    finally:
+        os.umask(before)
+    (blob,) = (path for path in tmp_path.rglob("*") if path.is_file() and not path.is_symlink())
+    assert blob.stat().st_mode & 0o777 == mode
+
+
 def test_link_is_replaced_only_when_it_leads_elsewhere(store: BlobStore, tmp_path: Path) -> None:
     receive(store, PLAIN, CONTENT)
     store.link(PLAIN, COMMIT)

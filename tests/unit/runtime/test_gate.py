@@ -5,12 +5,16 @@ Whoever adds a function that loads kernels adds it to ``WAYS_IN``; a test below 
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import pkgutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.unit.runtime import upstream_ways
 from tests.unit.runtime.kernel_files import MemoryHub, kernel_files, write_files
 
+import kernels
 from kernelmill.runtime import api, session
 from kernelmill.runtime.errors import BadRedirect, NotTrusted
 from kernelmill.runtime.hub.cached import CachedHub
@@ -81,13 +85,14 @@ def get_local(folder: Path, repo: str, **options: Any) -> object:  # noqa: ANN40
     return api.get_local_kernel(folder / "override", **options)
 
 
-WAYS_IN: list[tuple[Callable[..., object], str]] = [
+API_WAYS: list[tuple[Callable[..., object], str]] = [
     *((way, STRANGER) for way in (get, has, install, install_all, get_locked)),
     *((way, "acme/user") for way in (get, has, install, install_all, get_locked)),
     *((way, "acme/moved") for way in (get, has, install, install_all)),
     *((way, "acme/override") for way in (get, has)),
     (get_local, "a folder"),
 ]
+WAYS_IN = [*API_WAYS, *upstream_ways.WAYS]
 READS_ONLY = {"get_kernel_variants"}
 USES_WHAT_IS_HERE = {"load_kernel", "get_kernel_dep"}
 """``load_kernel`` uses no network, so it has what one of the others was allowed to fetch."""
@@ -100,8 +105,36 @@ def test_every_function_that_takes_a_kernel_is_a_way_in() -> None:
         if name.islower()
         and {"repo_id", "repo_path"} & set(inspect.signature(getattr(api, name)).parameters)
     }
-    tried = {inspect.getsource(way).split("api.")[1].split("(")[0] for way, _ in WAYS_IN}
+    tried = {inspect.getsource(way).split("api.")[1].split("(")[0] for way, _ in API_WAYS}
     assert named == tried | READS_ONLY | USES_WHAT_IS_HERE
+
+
+def parameters(value: object) -> set[str]:
+    """Return the parameters of a function, or of a class and its methods."""
+    methods = vars(value).values() if isinstance(value, type) else ()
+    functions = [value, *(getattr(it, "__func__", it) for it in methods)]
+    return {
+        name
+        for it in functions
+        if inspect.isfunction(it) or isinstance(it, type)
+        for name in inspect.signature(it).parameters
+    }
+
+
+def test_everything_of_the_original_that_is_given_a_hub_is_a_way_in() -> None:
+    found: dict[str, set[str]] = {}
+    for module in pkgutil.walk_packages(kernels.__path__, "kernels."):
+        offered = importlib.import_module(module.name)
+        for name in getattr(offered, "__all__", ()):
+            value = getattr(offered, name)
+            home = str(getattr(value, "__module__", ""))
+            if "runtime.upstream" in home and "api" in parameters(value):
+                found.setdefault(module.name, set()).add(name)
+    tried = upstream_ways.TRIED
+    assert found == {
+        module: tried.get(module, set()) | upstream_ways.READ_ONLY.get(module, set())
+        for module in {*tried, *upstream_ways.READ_ONLY}
+    }
 
 
 @pytest.mark.parametrize(("way", "repo"), WAYS_IN)

@@ -43,6 +43,7 @@ def test_load_gives_the_same_module_when_called_again(build: Path) -> None:
 
 
 def test_load_leaves_user_imports_alone_when_the_kernel_is_called_json(tmp_path: Path) -> None:
+    """L1."""
     folder = write_files(tmp_path / "build" / "torch-cpu", kernel_files("json"))
     module = load(folder)
     assert module is not json
@@ -52,6 +53,7 @@ def test_load_leaves_user_imports_alone_when_the_kernel_is_called_json(tmp_path:
 def test_load_leaves_user_imports_alone_when_the_module_comes_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """L1: the other order."""
     write_files(tmp_path / "site", {"later_toy.py": b"VALUE = 'real'\n"})
     monkeypatch.syspath_prepend(tmp_path / "site")
     kernel = load(write_files(tmp_path / "build" / "torch-cpu", kernel_files("later-toy")))
@@ -63,6 +65,7 @@ def test_load_leaves_user_imports_alone_when_the_module_comes_later(
 def test_load_takes_no_package_of_the_kernels_name_when_one_is_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """L4."""
     decoy = {"toy/__init__.py": b"raise SystemExit\n", "toy/extra.py": b"raise SystemExit\n"}
     monkeypatch.syspath_prepend(write_files(tmp_path / "site", decoy))
     sources = {**SUBMODULE, "__init__.py": "from .extra import NAME\nfrom . import extra\n"}
@@ -71,7 +74,61 @@ def test_load_takes_no_package_of_the_kernels_name_when_one_is_installed(
     assert "toy" not in sys.modules
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from toy.extra import NAME",
+        "import toy.extra; NAME = toy.extra.NAME",
+        "import os, \\\n    toy; NAME = toy.NAME",
+        "def find():\n    from toy import NAME\n    return NAME\nNAME = find()",
+    ],
+)
+@pytest.mark.parametrize("is_loaded", [True, False])
+def test_load_is_refused_when_the_kernel_imports_itself_by_its_own_name(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    statement: str,
+    is_loaded: bool,
+) -> None:
+    """L4: whether the other package of that name is imported already or not."""
+    decoy = {"toy/__init__.py": b"NAME = 'decoy'\n", "toy/extra.py": b"NAME = 'decoy'\n"}
+    monkeypatch.syspath_prepend(write_files(tmp_path / "site", decoy))
+    if is_loaded:
+        importlib.import_module("toy.extra")
+    sources = {**SUBMODULE, "__init__.py": f"{statement}\n"}
+    folder = write_files(tmp_path / "build" / "torch-cpu", kernel_files(sources=sources))
+    with pytest.raises(ImportError, match="kernel 'toy' imports itself as 'toy', which is another"):
+        load(folder)
+    assert "__init__.py:" in caplog.text
+    assert ("toy" in sys.modules) is is_loaded
+    for name in ("toy", "toy.extra"):
+        sys.modules.pop(name, None)
+
+
+def test_kernel_may_do_without_the_package_of_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """L4: only the statement that would take the decoy fails; the rest is nobody's business."""
+    monkeypatch.syspath_prepend(write_files(tmp_path / "site", {"toy.py": b"NAME = 'decoy'\n"}))
+    source = (
+        "from . import extra as toy\n"
+        "# import toy\n"
+        "TEXT = 'from toy import x'\n"
+        "try:\n    import toy\nexcept ImportError:\n    NAME = toy.NAME\n"
+    )
+    folder = write_files(
+        tmp_path / "build" / "torch-cpu", kernel_files(sources={**SUBMODULE, "__init__.py": source})
+    )
+    assert load(folder).NAME == "extra"
+    named_json = kernel_files(
+        "json", sources={"__init__.py": "import json\nTEXT = json.dumps(1)\n"}
+    )
+    assert load(write_files(tmp_path / "other" / "torch-cpu", named_json)).TEXT == "1"
+
+
 def test_load_is_refused_when_the_id_is_an_importable_module(tmp_path: Path) -> None:
+    """L1."""
     folder = write_files(tmp_path / "build" / "torch-cpu", kernel_files(module_id="this"))
     with pytest.raises(KernelClash, match="id is 'this', the name of a module that is not this"):
         load(folder)
@@ -79,6 +136,7 @@ def test_load_is_refused_when_the_id_is_an_importable_module(tmp_path: Path) -> 
 
 
 def test_two_versions_work_side_by_side(tmp_path: Path) -> None:
+    """L2, in pure Python."""
     folders = [
         write_files(tmp_path / f"v{number}" / "torch-cpu", kernel_files(value=number))
         for number in (1, 2)
@@ -87,6 +145,7 @@ def test_two_versions_work_side_by_side(tmp_path: Path) -> None:
 
 
 def test_load_reuses_the_module_when_the_same_build_lies_elsewhere(tmp_path: Path) -> None:
+    """L2, R16."""
     first, second = (
         write_files(tmp_path / place / "torch-cpu", kernel_files()) for place in ("a", "b")
     )
@@ -95,6 +154,7 @@ def test_load_reuses_the_module_when_the_same_build_lies_elsewhere(tmp_path: Pat
 
 
 def test_load_is_refused_when_another_build_has_the_same_id(tmp_path: Path) -> None:
+    """R16."""
     first, second = (
         write_files(
             tmp_path / str(value) / "torch-cpu", kernel_files(value=value, module_id="_toy_cpu_x")
@@ -187,6 +247,7 @@ def link_folder(folder: Path) -> str:
 def test_load_is_refused_before_anything_runs_when_files_were_tampered_with(
     tmp_path: Path, tamper: object
 ) -> None:
+    """S5, K4."""
     marker = tmp_path / "ran"
     sources = {**SUBMODULE, "__init__.py": f"open({str(marker)!r}, 'w').close()\n", "data.so": "x"}
     folder = write_files(tmp_path / "repo/build/torch-cpu", kernel_files(sources=sources))
@@ -218,6 +279,7 @@ def test_planted_bytecode_is_not_executed(build: Path, tmp_path: Path) -> None:
 
 
 def test_load_writes_no_bytecode(build: Path) -> None:
+    """L13."""
     before = sorted(build.rglob("*"))
     importlib.import_module(f"{load(build).__name__}.extra")
     assert sorted(build.rglob("*")) == before
@@ -245,6 +307,7 @@ def test_import_of_an_unknown_submodule_fails_as_usual(build: Path) -> None:
 
 
 def test_failed_import_leaves_nothing_behind(tmp_path: Path) -> None:
+    """R16."""
     sources = {**SUBMODULE, "__init__.py": "from . import extra\nraise RuntimeError('no luck')\n"}
     folder = write_files(tmp_path / "build" / "torch-cpu", kernel_files(sources=sources))
     before = set(sys.modules)
@@ -270,6 +333,7 @@ def test_failed_import_can_be_tried_again(tmp_path: Path) -> None:
 
 
 def test_threads_that_load_at_once_share_one_module(tmp_path: Path) -> None:
+    """R16."""
     count = tmp_path / "count"
     source = (
         "import time\n"
@@ -293,6 +357,7 @@ def test_threads_that_load_at_once_share_one_module(tmp_path: Path) -> None:
 def test_old_build_loads_with_one_warning_when_it_has_no_digest(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """L7."""
     files = kernel_files(has_digest=False)
     files["metadata.json"] = b'{"version": 1, "license": "MIT", "python-depends": [], "new": 1}'
     module = load(write_files(tmp_path / "build" / "torch-cpu", files))
@@ -319,6 +384,7 @@ def test_old_build_loads_with_one_warning_when_it_has_no_digest(
 def test_load_names_file_and_key_when_the_metadata_is_unusable(
     build: Path, content: bytes | None, problem: str
 ) -> None:
+    """L7."""
     (build / "metadata.json").unlink()
     if content is not None:
         (build / "metadata.json").write_bytes(content)

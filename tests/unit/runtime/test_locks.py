@@ -175,7 +175,7 @@ def test_install_of_local_files_uses_no_network(switchable: MemoryHub) -> None:
     ("content", "problem"),
     [
         pytest.param(b"{", "Cannot parse KernelLocks: ", id="not-json"),
-        pytest.param(b"\xff", "the lock file cannot be read: ", id="not-text"),
+        pytest.param(b"\xff", "kernels.lock: cannot be read: ", id="not-text"),
         pytest.param(None, "there is no lock file '.*kernels.lock'", id="missing"),
     ],
 )

@@ -58,13 +58,18 @@ NO_MPS = SimpleNamespace(mps=SimpleNamespace(is_available=lambda: False))
         ),
         pytest.param(fake_torch(version=version(cuda="", hip="")), (Backend.CPU, None), id="empty"),
         pytest.param(fake_torch(neuron=1), (Backend.NEURON, None), id="neuron"),
+        pytest.param(
+            fake_torch(__version__="2.13.0+cu130", version=version(cuda=None, hip=None)),
+            (Backend.CPU, None),
+            id="local-part-decides-nothing",
+        ),
         pytest.param(fake_torch(backends=SimpleNamespace(tpu=1)), (Backend.TPU, None), id="tpu"),
     ],
 )
 def test_backend_is_what_torch_was_built_for(
     torch: ModuleType, expected: tuple[Backend, tuple[int, int] | None]
 ) -> None:
-    # V9, V10
+    # V4, V9, V10
     assert probe.backend_of(torch) == expected
 
 
@@ -127,6 +132,7 @@ def test_string_abi_is_unknown_when_torch_does_not_say() -> None:
     ],
 )
 def test_rocm_device_is_read_without_its_features(name: str, arch: str) -> None:
+    """D4."""
     device = probe.device_of(SimpleNamespace(gcnArchName=name), Backend.ROCM)
     assert device.arch == arch
 

@@ -106,6 +106,7 @@ def test_get_kernel_mentions_a_newer_version_in_the_log(
 
 
 def test_get_kernel_never_substitutes_a_version(toy: MemoryHub) -> None:
+    """V18."""
     with pytest.raises(VersionNotFound, match="Version 3 not found, available versions: 1, 2"):
         kernels.get_kernel(TOY, version=3)
 
@@ -167,6 +168,7 @@ def test_trust_refuses_a_lone_string(toy: MemoryHub) -> None:
 
 
 def test_entry_points_agree_on_the_build_of_each_version(toy: MemoryHub) -> None:
+    """V16."""
     toy.publish(TOY, "v1", {OLD: kernel_files()})
     assert kernels.has_kernel(TOY, version=1) is False
     assert kernels.has_kernel(TOY, version=2) is True
@@ -191,12 +193,19 @@ def test_entry_points_agree_on_the_build_of_each_version(toy: MemoryHub) -> None
 def test_versions_are_listed_when_there_is_no_torch(
     toy: MemoryHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], host: Host
 ) -> None:
+    """V14."""
     bare = replace(host, torch=None, cxx11_abi=None)
     monkeypatch.setattr(session, "probe_host", lambda: bare)
     assert main(["versions", TOY]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == ["version", "2", "2", "1", "1"]
-    assert "Torch version (2.8) does not match environment Torch version (None)" in lines[2]
+    assert [line.split("  ")[-1].strip() for line in lines[1:]] == [
+        *("chosen", "unknown (torch not installed)") * 2
+    ]
+    accepted, unknown = kernels.get_kernel_variants(TOY, version=1)
+    assert accepted.variant.variant_str == "torch-cpu"
+    assert isinstance(unknown, kernels.VariantRejected)
+    assert unknown.reason == "unknown (torch not installed)"
 
 
 def test_entry_points_agree_when_nothing_is_pinned(toy: MemoryHub) -> None:
@@ -216,12 +225,14 @@ def test_entry_points_agree_when_nothing_is_pinned(toy: MemoryHub) -> None:
 def test_get_kernel_raises_one_kind_of_error_when_there_is_no_build(
     process_session: MemoryHub, folders: list[str], problem: str
 ) -> None:
+    """V15."""
     process_session.publish(TOY, "v1", {folder: kernel_files() for folder in folders})
     with pytest.raises(NoVariant, match=problem):
         kernels.get_kernel(TOY, version=1)
 
 
 def test_metadata_is_checked_before_the_other_files_are_fetched(toy: MemoryHub) -> None:
+    """L7."""
     build = kernel_files()
     build["metadata.json"] = b"{"
     toy.publish(TOY, "v3", {"torch-cpu": build})
@@ -263,6 +274,7 @@ def test_explain_calls_a_build_cached_when_all_of_it_is(toy: MemoryHub, loader: 
 
 
 def test_interrupted_fetching_is_completed(toy: MemoryHub, loader: Session) -> None:
+    """O10."""
     toy.publish(TOY, "v3", {"torch-cpu": kernel_files(sources={"a.py": "", "b.py": ""})})
     selection = loader.select(TOY, version=3)
     toy.fails_after = 2
@@ -282,6 +294,7 @@ def test_interrupted_fetching_is_completed(toy: MemoryHub, loader: Session) -> N
 
 
 def test_file_removed_from_the_cache_is_fetched_again(toy: MemoryHub, loader: Session) -> None:
+    """O10."""
     selection = loader.select(TOY, version=1)
     folder = loader.install(selection, "torch-cpu")
     (folder / "__init__.py").unlink()
@@ -356,6 +369,7 @@ def test_offline_says_so_when_a_build_has_not_arrived_completely(
 def test_hub_that_is_down_is_remembered_with_one_warning(
     toy: MemoryHub, caplog: pytest.LogCaptureFixture, wanted: dict[str, Any]
 ) -> None:
+    """O2."""
     module = kernels.get_kernel(TOY, version=1)
     kernels.get_kernel(TOY, revision="v1")
     caplog.clear()
@@ -405,6 +419,7 @@ def test_hub_that_is_down_vouches_for_nobody_it_did_not_vouch_for(
 def test_build_that_is_not_whole_is_not_imported_when_the_hub_is_down(
     toy: MemoryHub, loader: Session
 ) -> None:
+    """O10."""
     folder = loader.install(loader.select(TOY, version=1), "torch-cpu")
     kernels.has_kernel(TOY, version=1)
     (folder / "__init__.py").unlink()
@@ -449,6 +464,7 @@ def test_local_kernels_names_a_wrong_entry(monkeypatch: pytest.MonkeyPatch) -> N
 def test_local_kernel_for_the_cpu_has_to_be_asked_for_when_there_is_an_accelerator(
     monkeypatch: pytest.MonkeyPatch, host: Host, tmp_path: Path, backend: Backend
 ) -> None:
+    """V11."""
     monkeypatch.setattr(
         session, "probe_host", lambda: replace(host, backend=backend, backend_version=None)
     )
@@ -507,6 +523,7 @@ def test_old_build_takes_its_name_from_the_repository(toy: MemoryHub) -> None:
 def test_local_kernel_says_why_when_there_is_none(
     process_session: MemoryHub, tmp_path: Path, folder: str, problem: str
 ) -> None:
+    """V15, for folders."""
     write_files(tmp_path / "build/odd", {"x": b""})
     write_files(tmp_path / "old" / OLD, kernel_files())
     with pytest.raises(FileNotFoundError, match=problem):
@@ -537,6 +554,7 @@ def test_kernel_is_refused_when_it_needs_a_package(
 def test_kernel_is_refused_when_it_has_no_code_for_the_device(
     toy: MemoryHub, monkeypatch: pytest.MonkeyPatch, host: Host
 ) -> None:
+    """D1, D8."""
     rocm = replace(host, backend=Backend.ROCM, backend_version=(7, 1))
     monkeypatch.setattr(session, "probe_host", lambda: rocm)
     monkeypatch.setattr(session, "probe_devices", lambda _: (Device(arch="gfx1100"),))
@@ -547,6 +565,32 @@ def test_kernel_is_refused_when_it_has_no_code_for_the_device(
     assert kernels.has_kernel(TOY, version=3) is False
     assert kernels.has_kernel(TOY, version=3, check_arch=False) is True
     assert kernels.get_kernel(TOY, version=3, check_arch=False).VALUE == 1
+
+
+def test_one_device_of_several_is_enough_when_the_caller_says_so(
+    toy: MemoryHub, monkeypatch: pytest.MonkeyPatch, host: Host
+) -> None:
+    """D8: gfx942 and gfx1100 in one machine, and then with one of the two hidden."""
+    rocm = replace(host, backend=Backend.ROCM, backend_version=(7, 1))
+    visible = [Device(arch="gfx1100"), Device(arch="gfx942")]
+    monkeypatch.setattr(session, "probe_host", lambda: rocm)
+    monkeypatch.setattr(session, "probe_devices", lambda _: tuple(visible))
+    build = kernel_files(backend=Backend.ROCM, archs=("gfx942",))
+    toy.publish(TOY, "v3", {"torch-rocm": build})
+    for every in (True, "all"):
+        with pytest.raises(UnsupportedArch, match=r"no code for device 0 \(gfx1100\);") as caught:
+            kernels.get_kernel(TOY, version=3, check_arch=every)
+    assert 'pass `check_arch`: "any" if it will run on one that fits' in caught.value.hint
+    assert kernels.has_kernel(TOY, version=3, check_arch="any") is True
+    assert kernels.get_kernel(TOY, version=3, check_arch="any").VALUE == 1
+    unload_kernels()
+    with pytest.raises(ValueError, match="check_arch is 'some'"):
+        kernels.get_kernel(TOY, version=3, check_arch="some")  # type: ignore[arg-type]
+    del visible[0]
+    assert kernels.get_kernel(TOY, version=3).VALUE == 1
+    visible[:] = [Device(arch="gfx1100")]
+    with pytest.raises(UnsupportedArch, match=r"no code for device 0 \(gfx1100\);"):
+        kernels.get_kernel(TOY, version=3, check_arch="any")
 
 
 def test_backend_that_is_not_here_is_named(toy: MemoryHub) -> None:

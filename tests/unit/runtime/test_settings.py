@@ -25,6 +25,7 @@ HOME = Path.home()
     ],
 )
 def test_cache_folder_is_the_first_that_is_named(env: dict[str, str], folder: Path) -> None:
+    """O13."""
     assert read_settings(env).cache_dir == folder
 
 
@@ -128,6 +129,7 @@ def test_local_kernels_are_read() -> None:
 
 
 def test_import_of_kernels_imports_neither_torch_nor_huggingface_hub() -> None:
+    """V5: so no version of torch can make it fail."""
     script = (
         "import kernels, sys\n"
         "print({'torch', 'huggingface_hub', 'rich', 'filelock.asyncio'} & set(sys.modules))"

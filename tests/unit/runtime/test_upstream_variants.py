@@ -37,6 +37,7 @@ from kernels.variants import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 HOST = Host(
@@ -206,3 +207,31 @@ def test_python_packages_of_a_build_are_those_of_its_metadata(tmp_path: Path) ->
     with pytest.raises(ImportError, match="Kernel module `toy` requires Python dependency"):
         validate_variant_dependencies(tmp_path)
     validate_dependencies("m", [], CPU())
+
+
+def test_parts_of_a_name_are_read() -> None:
+    assert Torch.parse("torch29-cxx11") == Torch(Version("2.9"), True)
+    assert Torch.parse("torch210") == Torch(Version("2.10"), None)
+    assert TorchStableAbi.parse("torch-stable-abi29") == TorchStableAbi(Version("2.9"))
+    assert TvmFfi.parse("tvm-ffi01") == TvmFfi(Version("0.1"))
+    arch = Arch(CUDA(Version("12.8")), "x86_64", "linux")
+    assert Arch.parse(["cu128", "x86_64", "linux"]) == arch
+    assert Noarch.parse("cuda") == Noarch("cuda")
+
+
+@pytest.mark.parametrize(
+    ("read", "value", "problem"),
+    [
+        (Torch.parse, "tvm-ffi01", "Invalid Torch variant string: 'tvm-ffi01'"),
+        (Torch.parse, "29", "Invalid Torch variant string: '29'"),
+        (TorchStableAbi.parse, "torch29", "Invalid Torch stable ABI variant string: 'torch29'"),
+        (TvmFfi.parse, "x", "Invalid TvmFfi variant string: 'x'"),
+        (Arch.parse, ["cu128", "x86_64"], r"Invalid arch variant parts: \['cu128', 'x86_64'\]"),
+        (Arch.parse, ["gpu", "x86_64", "linux"], "Unknown backend variant string: 'gpu'"),
+    ],
+)
+def test_part_that_is_none_is_named(
+    read: Callable[[object], object], value: object, problem: str
+) -> None:
+    with pytest.raises(ValueError, match=problem):
+        read(value)

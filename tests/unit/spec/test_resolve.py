@@ -79,6 +79,14 @@ def test_cuda_build_is_chosen_when_same_major_and_not_newer(
     assert chosen(CUDA_BUILDS, host_of(system)) == name
 
 
+def test_cuda_build_of_a_later_major_is_rejected_when_it_is_the_only_one() -> None:
+    # V1
+    (decision,) = resolve(["torch213-cxx11-cu130-x86_64-linux"], host_of("cu129")).trace
+    assert decision.objection == (
+        "CUDA version (13.0) is not compatible with system CUDA version (12.9)"
+    )
+
+
 def test_every_cuda_build_is_rejected_with_a_reason_when_all_are_newer() -> None:
     # V1
     assert [it.objection for it in resolve(CUDA_BUILDS, host_of("cu125")).trace] == [
@@ -152,7 +160,7 @@ def test_prerelease_counts_as_its_series_and_is_flagged(name: str, torch: str, n
         pytest.param(
             "torch213-cpu-x86_64-linux",
             host_of(torch=None),
-            "Torch version (2.13) does not match environment Torch version (None)",
+            "unknown (torch not installed)",
             id="no-torch",
         ),
         pytest.param(
@@ -170,7 +178,7 @@ def test_prerelease_counts_as_its_series_and_is_flagged(name: str, torch: str, n
         pytest.param(
             "torch-stable-abi29-cpu-x86_64-linux",
             host_of(torch=None),
-            "Torch stable ABI version (2.9) is too new for environment Torch version (None)",
+            "unknown (torch not installed)",
             id="stable-abi-no-torch",
         ),
         pytest.param(
@@ -331,9 +339,9 @@ def test_every_build_is_listed_with_a_reason_when_there_is_no_torch() -> None:
     assert trace_text(resolution) == (
         "torch-cpu compatible, preferred ✅\n"
         "torch-stable-abi29-cu130-x86_64-linux: "
-        "Torch stable ABI version (2.9) is too new for environment Torch version (None)\n"
+        "unknown (torch not installed)\n"
         "torch213-cxx11-cpu-x86_64-linux: "
-        "Torch version (2.13) does not match environment Torch version (None)"
+        "unknown (torch not installed)"
     )
 
 

@@ -1,8 +1,12 @@
-"""``kernels doctor``: what is here, and whether it can load kernels."""
+"""``kernels doctor``: what is here, whether it can load kernels, and whether one really loads."""
 
 from __future__ import annotations
 
+import json
 import os
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -18,10 +22,21 @@ if TYPE_CHECKING:
 HELP = "show what this machine offers to kernels, and what is wrong with it"
 
 ANSWER_TIMEOUT_S: Final = 5.0
+TRIAL_TIMEOUT_S: Final = 600.0
+"""For fetching and loading a kernel."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    parser.add_argument(
+        "place",
+        nargs="?",
+        metavar="REPO_OR_FOLDER",
+        help="a kernel to load, too, in a process of its own",
+    )
+    arguments.add_revision(parser)
+    arguments.add_backend(parser)
+    arguments.add_trust(parser)
     arguments.add_json(parser)
 
 
@@ -41,6 +56,9 @@ def run(args: argparse.Namespace) -> int:
     }
     findings += [] if settings.is_offline else _check_endpoint(settings.endpoint)
     findings += _check_cache(settings.cache_dir)
+    if args.place:
+        facts["loads"], problems = _try(args)
+        findings += problems
     if args.json:
         print_json({"version": 1, **facts, "findings": findings})
     else:
@@ -62,6 +80,34 @@ def _probe() -> tuple[dict[str, object], list[str]]:
         return {}, [error.problem]
     missing = "torch is not installed: only builds that do without it can be loaded"
     return host_json(host), [] if host.torch else [missing]
+
+
+def _try(args: argparse.Namespace) -> tuple[str | None, list[str]]:
+    """Load a kernel in another process, which it may crash; return its module, and what failed."""
+    wanted = {
+        "place": args.place,
+        "version": args.version,
+        "revision": args.revision,
+        "backend": args.backend,
+        "trust_remote_code": arguments.trust_of(args),
+    }
+    command = [sys.executable, "-P", "-m", "kernelmill.runtime.trial", json.dumps(wanted)]
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, check=False, timeout=TRIAL_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        return None, [f"{args.place}: not loaded within {TRIAL_TIMEOUT_S:.0f} seconds"]
+    try:
+        outcome = json.loads(done.stdout)
+    except ValueError:
+        return None, [f"{args.place}: loading it ends the process, {_end_of(done.returncode)}"]
+    error = outcome.get("error")
+    return outcome.get("module"), [f"{args.place}: {error}"] if error else []
+
+
+def _end_of(status: int) -> str:
+    if status >= 0:
+        return f"with exit status {status}"
+    return f"by signal {-status} ({signal.strsignal(-status)})"
 
 
 def _check_endpoint(endpoint: str) -> list[str]:

@@ -30,7 +30,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Fetch every kernel, and tell which could not be."""
-    from kernelmill.runtime.locking import find_lockfile, read_lockfile  # noqa: PLC0415 - only here
+    from kernelmill.runtime.locking import find_lockfile  # noqa: PLC0415 - only this command
+    from kernelmill.runtime.locks import read_lockfile  # noqa: PLC0415 - as above
 
     path = find_lockfile(args.folder)
     lockfile = read_lockfile(path)

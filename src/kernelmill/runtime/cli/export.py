@@ -47,7 +47,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Collect the builds, check them, and write the bundle."""
     from kernelmill.runtime.errors import BundleError  # noqa: PLC0415 - only this command
-    from kernelmill.runtime.locking import find_lockfile, read_lockfile  # noqa: PLC0415 - as above
+    from kernelmill.runtime.locking import find_lockfile  # noqa: PLC0415 - as above
+    from kernelmill.runtime.locks import read_lockfile  # noqa: PLC0415 - as above
 
     path = find_lockfile(args.source)
     lockfile, text = read_lockfile(path), path.read_text(encoding="utf-8")

@@ -75,7 +75,7 @@ def _lock(args: argparse.Namespace) -> Lock:
 
 def _read_old(path: Path, *, is_strict: bool) -> Lockfile:
     """Return what is locked now; a damaged file is an error only where nothing replaces it."""
-    from kernelmill.runtime.locking import read_lockfile  # noqa: PLC0415 - only this command
+    from kernelmill.runtime.locks import read_lockfile  # noqa: PLC0415 - only this command
     from kernelmill.spec.errors import LockfileError  # noqa: PLC0415 - as above
     from kernelmill.spec.lockfile import Lockfile  # noqa: PLC0415 - as above
 

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def open_hub(
-    settings: Settings, cache: Cache, user_agent: str | Mapping[str, str] | None = None
+    settings: Settings,
+    cache: Cache,
+    user_agent: str | Mapping[str, str] | None = None,
+    token: str | bool | None = None,
 ) -> Hub:
     """Return the Hub that ``settings`` name, or its memory when there is to be no network."""
     if settings.is_offline:
@@ -25,7 +28,8 @@ def open_hub(
     def connect() -> Hub:
         from kernelmill.runtime.hub.remote import RemoteHub  # noqa: PLC0415 - costs 0.3 s
 
-        return RemoteHub(settings.endpoint, None if settings.is_telemetry_off else user_agent)
+        agent = None if settings.is_telemetry_off else user_agent
+        return RemoteHub(settings.endpoint, agent, token=token)
 
     return RememberedHub(
         endpoint=settings.endpoint, cache=cache, connect=connect, max_age_s=settings.max_age_s

@@ -88,15 +88,18 @@ class RemoteHub:
         user_agent: str | Mapping[str, str] | None = None,
         *,
         timeout_s: float = ANSWER_TIMEOUT_S,
+        token: str | bool | None = None,
     ) -> None:
         self._endpoint = endpoint
         self._timeout_s = timeout_s
+        self._token = token
         # NOTE: huggingface_hub reads HF_ENDPOINT when it is imported; ours is of this call.
         self._user_agent = (
             user_agent if user_agent is None or isinstance(user_agent, str) else dict(user_agent)
         )
         self._api = HfApi(
             endpoint=endpoint,
+            token=token,
             library_name="kernels",
             library_version=API_VERSION,
             user_agent=self._user_agent,
@@ -209,6 +212,7 @@ class RemoteHub:
             if blob.is_whole:
                 return
             headers = build_hf_headers(
+                token=self._token,
                 library_name="kernels",
                 library_version=API_VERSION,
                 user_agent=self._user_agent,

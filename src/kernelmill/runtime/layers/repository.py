@@ -14,7 +14,6 @@ from kernelmill.runtime.layers.source import (
     HubSource,
     LocalSource,
     LockedSource,
-    calling_package,
     trust_of,
 )
 
@@ -204,7 +203,6 @@ class LockedLayerRepository(_Locked):
         source = LockedSource(
             repo_id=repo_id,
             lockfile=lockfile,
-            package=calling_package(1),
             trust=trust_of(trust_remote_code),
         )
         super().__init__(source, layer_name)
@@ -261,7 +259,6 @@ class LockedFuncRepository(_Function[LockedSource], _Locked):
         source = LockedSource(
             repo_id=repo_id,
             lockfile=lockfile,
-            package=calling_package(1),
             trust=trust_of(trust_remote_code),
         )
         super().__init__(source, func_name)

@@ -5,13 +5,11 @@ All of them go through the functions that programs call, so through the same tru
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kernelmill.runtime.layers.errors import BadRepository
-from kernelmill.spec import lockfile as lockfile_format
 from kernelmill.spec.errors import InputError
 from kernelmill.spec.names import RepoId
 
@@ -21,8 +19,13 @@ if TYPE_CHECKING:
 
     from kernelmill.spec.lockfile import LockedKernel, Lockfile
 
-LOCKFILE: Final = "kernels.lock"
 Trust = bool | str | tuple[str, ...]
+
+
+def _calling_package() -> str:
+    from kernelmill.runtime import locks  # noqa: PLC0415 - a mapping is cheap to import
+
+    return locks.calling_package()
 
 
 class Source(Protocol):
@@ -94,40 +97,28 @@ class LockedSource:
     repo_id: str
     lockfile: Path | None
     """None: the one in the metadata of the distribution that ``package`` belongs to."""
-    package: str
     trust: Trust
+    package: str = field(default_factory=_calling_package)
 
     def load(self) -> ModuleType:
         """Return what ``get_locked_kernel`` returns."""
         from kernelmill.runtime import api  # noqa: PLC0415 - a mapping is cheap to import
 
-        path = self.find_lockfile()
-        return api.get_locked_kernel(self.repo_id, lockfile=path, trust_remote_code=self.trust)
-
-    def find_lockfile(self) -> Path:
-        """Return the lock file's path.
-
-        Raises:
-            InputError: there is none.
-        """
-        if self.lockfile is not None:
-            return Path(self.lockfile)
-        from importlib import metadata as distributions  # noqa: PLC0415 - slow to import
-
-        for name in distributions.packages_distributions().get(self.package, ()):
-            for file in distributions.distribution(name).files or ():
-                if file.name == LOCKFILE:
-                    return Path(str(file.locate()))
-        raise InputError(
-            f"Could not find a `{LOCKFILE}` file in the caller's package metadata.",
-            where=f"repository '{self.repo_id}', package '{self.package}'",
-            hint="pass lockfile=..., or run `kernels lock` and install the package again",
-        )
+        locks = self.read_locks()
+        return api.get_locked_kernel(self.repo_id, lockfile=locks, trust_remote_code=self.trust)
 
     def read_locks(self) -> Lockfile:
-        """Return the content of the lock file."""
-        path = self.find_lockfile()
-        return lockfile_format.parse(path.read_text(encoding="utf-8"), where=str(path))
+        """Return the content of the lock file.
+
+        Raises:
+            NotLocked: there is none.
+            LockfileError: it cannot be read.
+        """
+        from kernelmill.runtime import locks  # noqa: PLC0415 - a mapping is cheap to import
+
+        if self.lockfile is None:
+            return locks.read_caller_lockfile(self.package)
+        return locks.read_lockfile(self.lockfile)
 
     def read_lock(self) -> LockedKernel:
         """Return what the lock file says of this repository."""
@@ -135,7 +126,7 @@ class LockedSource:
             return found
         raise InputError(
             f"'{self.repo_id}' is not locked",
-            where=str(self.find_lockfile()),
+            where=str(self.lockfile or f"the lock file of package '{self.package}'"),
             hint="run `kernels lock`",
         )
 
@@ -151,10 +142,3 @@ def trust_of(trust_remote_code: bool | Iterable[str]) -> Trust:
     if isinstance(trust_remote_code, bool | str):
         return trust_remote_code  # a string is refused where all trust is judged
     return tuple(trust_remote_code)
-
-
-def calling_package(depth: int) -> str:
-    """Return the top-level package of the code ``depth`` calls above the caller of this."""
-    # NOTE: there is no other way to know whose lock file is meant.
-    name: str = sys._getframe(depth + 1).f_globals.get("__name__", "")
-    return name.partition(".")[0]

@@ -43,15 +43,3 @@ def read_bounded(path: Path, *, root: Path, limit_bytes: int) -> bytes | None:
     if len(content) > limit_bytes:
         raise Unreadable(f"{path.name} has more than {limit_bytes} bytes")
     return content
-
-
-def links_root(folder: Path) -> Path:
-    """Return the folder that the links of a variant may not leave, where nobody says it.
-
-    It is the variant's own, or huggingface_hub's cache for a snapshot there, whose files are links.
-    """
-    folder = folder.resolve()
-    for parent in folder.parents:
-        if parent.name == "snapshots" and parent.parent.name.startswith(("kernels--", "models--")):
-            return parent.parent.parent
-    return folder

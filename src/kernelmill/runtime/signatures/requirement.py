@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from kernelmill.runtime.cache import links_root
 from kernelmill.runtime.errors import NotSigned
-from kernelmill.runtime.signatures.files import links_root
 from kernelmill.runtime.signatures.settings import read_signature_settings
 
 if TYPE_CHECKING:

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-# NOTE: as a module, for loading also asks for signatures: each imports the other.
 from kernelmill.runtime import load
+
+# NOTE: as a module, for loading also asks for signatures: each imports the other.
+from kernelmill.runtime.cache import links_root
 from kernelmill.runtime.integrity import check_integrity
 from kernelmill.runtime.signatures import keys as key_signatures
 from kernelmill.runtime.signatures import sigstore_bundle
-from kernelmill.runtime.signatures.files import Unreadable, links_root, read_bounded
+from kernelmill.runtime.signatures.files import Unreadable, read_bounded
 from kernelmill.runtime.signatures.policies import DEFAULT_POLICIES
 from kernelmill.runtime.signatures.results import (
     DigestMissing,

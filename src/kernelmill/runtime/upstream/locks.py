@@ -74,6 +74,11 @@ class KernelLocks(ByDependency[KernelLock]):
         super().__init__(locks, "locks")
 
     @classmethod
+    def from_spec(cls, locked: lockfile.Lockfile) -> Self:
+        """Return the content of a lock file in this shape."""
+        return cls({_asked_for(it): KernelLock(it.commit) for it in locked.kernels})
+
+    @classmethod
     def from_json(cls, s: str) -> Self:
         """Read a lock file of either format.
 
@@ -82,8 +87,7 @@ class KernelLocks(ByDependency[KernelLock]):
         Raises:
             LockfileError: it is neither; a ``ValueError``.
         """
-        kernels = _read_locks(s, cls.__name__)
-        return cls({_asked_for(it): KernelLock(it.commit) for it in kernels})
+        return cls.from_spec(lockfile.Lockfile(kernels=_read_locks(s, cls.__name__)))
 
     def to_json(self) -> str:
         """Write today's format.

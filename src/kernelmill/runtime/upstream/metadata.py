@@ -37,6 +37,12 @@ class GitStatus:
         return spell_fields("GitStatus", commit=self.commit, dirty=self.dirty)
 
 
+def _state(git: GitStatus | None, version: str | None = None) -> spec.SourceState:
+    if git is None:
+        return spec.SourceState(version=version)
+    return spec.SourceState(version=version, commit=git.commit, is_dirty=git.dirty)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class KernelBuilderVersion:
     """The builder that made a build."""
@@ -62,6 +68,13 @@ class Provenance:
         return Provenance(
             KernelBuilderVersion(builder.version or "", GitStatus.from_spec(builder)),
             GitStatus.from_spec(provenance.kernel),
+        )
+
+    def to_spec(self) -> spec.Provenance:
+        """Return the same provenance as ``spec`` has it."""
+        builder = self.kernel_builder
+        return spec.Provenance(
+            kernel_builder=_state(builder.git, builder.version or None), kernel=_state(self.kernel)
         )
 
     @property
@@ -111,6 +124,25 @@ class Metadata:
             provenance=None
             if metadata.provenance is None
             else Provenance.from_spec(metadata.provenance),
+        )
+
+    def to_spec(self) -> spec.Metadata:
+        """Return the same metadata as ``spec`` has it."""
+        minver, backend = self.kernels_minver, self.backend
+        return spec.Metadata(
+            name=str(self.name),
+            id=self.id,
+            version=self.version or 0,
+            kernels_minver=None if minver is None else str(minver),
+            license=self.license,
+            upstream=self.upstream,
+            source=self.source,
+            python_depends=tuple(self.python_depends),
+            kernel_depends=tuple(each.to_spec() for each in self.kernel_depends),
+            backend=backend.backend_type.value,
+            archs=None if backend.archs is None else tuple(backend.archs),
+            digest=None if self.digest is None else self.digest.to_spec(),
+            provenance=None if self.provenance is None else self.provenance.to_spec(),
         )
 
     @staticmethod

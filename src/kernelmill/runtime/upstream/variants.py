@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from packaging.version import Version
 
 from kernelmill.runtime import api
 from kernelmill.runtime.probe import probe_host
 from kernelmill.runtime.selection import builds_folder
-from kernelmill.runtime.upstream.accelerators import Accelerator, accelerator_of
+from kernelmill.runtime.upstream.accelerators import Accelerator, accelerator_of, parse_backend
+from kernelmill.runtime.upstream.sessions import session_of
 from kernelmill.spec import variant as spec
 from kernelmill.spec.backend import Backend
+from kernelmill.spec.errors import InvalidVariant
+from kernelmill.spec.names import RepoId
 from kernelmill.spec.resolve import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from kernelmill.runtime.upstream.sessions import Api
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,11 @@ class Torch:
 
     version: Version
     cxx11_abi: bool | None
+
+    @staticmethod
+    def parse(s: str) -> Torch:
+        """Read the first part of a build's name; a ``ValueError`` when it is none."""
+        return _parse_framework(s, Torch, "Torch")
 
     @property
     def variant_str(self) -> str:
@@ -39,6 +50,11 @@ class TorchStableAbi:
 
     version: Version
 
+    @staticmethod
+    def parse(s: str) -> TorchStableAbi:
+        """Read the first part of a build's name; a ``ValueError`` when it is none."""
+        return _parse_framework(s, TorchStableAbi, "Torch stable ABI")
+
     @property
     def variant_str(self) -> str:
         """How folders of builds spell it."""
@@ -50,6 +66,11 @@ class TvmFfi:
     """Linked against TVM FFI."""
 
     version: Version
+
+    @staticmethod
+    def parse(s: str) -> TvmFfi:
+        """Read the first part of a build's name; a ``ValueError`` when it is none."""
+        return _parse_framework(s, TvmFfi, "TvmFfi")
 
     @property
     def variant_str(self) -> str:
@@ -75,6 +96,13 @@ class Arch:
     platform: str
     os: str
 
+    @staticmethod
+    def parse(parts: list[str]) -> Arch:
+        """Read the backend, the processor and the system; a ``ValueError`` when they are none."""
+        if len(parts) != len(("backend", "platform", "os")):
+            raise InvalidVariant(f"Invalid arch variant parts: {parts}")
+        return Arch(parse_backend(parts[0]), *parts[1:])
+
     @property
     def variant_str(self) -> str:
         """How folders of builds spell it."""
@@ -86,6 +114,11 @@ class Noarch:
     """The backend that Python code is for, or ``universal``."""
 
     backend_name: str
+
+    @staticmethod
+    def parse(s: str) -> Noarch:
+        """Take any name."""
+        return Noarch(s)
 
     @property
     def variant_str(self) -> str:
@@ -126,6 +159,15 @@ class NoarchVariant:
 
 
 Variant = ArchVariant | NoarchVariant
+F = TypeVar("F", Torch, TorchStableAbi, TvmFfi)
+
+
+def _parse_framework(s: str, kind: type[F], what: str) -> F:
+    with suppress(InvalidVariant):
+        found = parse_variant(f"{s}-cpu-x86_64-linux")
+        if isinstance(found, ArchVariant) and isinstance(found.framework, kind):
+            return found.framework
+    raise InvalidVariant(f"Invalid {what} variant string: {s!r}")
 
 
 @dataclass(frozen=True)
@@ -193,6 +235,12 @@ def get_kernel_variants(
         else VariantAccepted(variant_of(it.variant))
         for it in found
     ]
+
+
+def get_variants(api: Api | None, *, repo_id: str, revision: str) -> list[Variant]:
+    """Return the builds of a kernel on a Hub, by name. Loads nothing."""
+    selection = session_of(api).look_up(RepoId.parse(repo_id), revision=revision)
+    return [variant_of(it.variant) for it in selection.resolution.trace]
 
 
 def get_variants_local(repo_path: Path) -> list[Variant]:
