@@ -16,6 +16,7 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from typing import TYPE_CHECKING
 
 from kernelmill.runtime.errors import KernelClash
+from kernelmill.spec.errors import DigestMismatch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +40,15 @@ class VerifiedLoader(SourceFileLoader):
     def get_code(self, fullname: str) -> CodeType:
         """Compile the module's source."""
         path = self.get_filename(fullname)
-        code: CodeType = self.source_to_code(self.get_data(path), path)
+        try:
+            content = self.get_data(path)
+        except OSError as error:
+            raise DigestMismatch(
+                f"a file of the kernel cannot be read any more: {error.strerror}",
+                where=path,
+                hint="the cache may have been cleared meanwhile: load the kernel again",
+            ) from error
+        code: CodeType = self.source_to_code(content, path)
         return code
 
     def get_data(self, path: str) -> bytes:
