@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.errors import NotLocked
+from kernelmill.runtime.files import read_text
 from kernelmill.spec import lockfile as lockfile_format
 from kernelmill.spec.errors import DigestMismatch
 
@@ -36,11 +37,13 @@ def read_lockfile(path: Path | None) -> Lockfile:
     if path is None:
         return read_caller_lockfile(calling_package())
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_text(Path(path), limit_bytes=lockfile_format.MAX_BYTES)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise MissingLockfile(f"there is no lock file '{path}'", hint=HINT) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise NotLocked(f"the lock file cannot be read: {error}", where=str(path)) from error
+    except (OSError, ValueError) as error:
+        raise NotLocked(
+            f"the lock file cannot be read: {error}", where=ascii(str(path))[1:-1], hint=HINT
+        ) from error
     return lockfile_format.parse(text, where=str(path))
 
 
