@@ -183,6 +183,8 @@ def _has_digest(metadata: bytes) -> bool:
 
 def _check_file(folder: Path, name: str, sha256: str) -> bytes:
     try:
+        if not (folder / name).is_file():  # reading a pipe would wait for its other end
+            _refuse(f"Missing file: {name}", folder)
         content = (folder / name).read_bytes()
     except OSError:
         _refuse(f"Missing file: {name}", folder)

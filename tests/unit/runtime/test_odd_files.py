@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.unit.runtime.kernel_files import write_files
 
-from kernelmill.runtime import api, locking
+from kernelmill.runtime import api, bundles, locking
 from kernelmill.runtime.cache import Cache
 from kernelmill.runtime.export_folder import _swap
 from kernelmill.runtime.files import TooLarge, read_text
 from kernelmill.runtime.load import read_metadata
+from kernelmill.runtime.locking_project import read_project
 from kernelmill.runtime.records import Records
-from kernelmill.spec.errors import InputError, KernelError, MetadataError
+from kernelmill.runtime.signatures.keys import read_trusted_keys
+from kernelmill.spec.errors import DigestMismatch, InputError, KernelError, MetadataError
 from kernelmill.spec.names import RepoId
 
 if TYPE_CHECKING:
@@ -148,3 +150,21 @@ def test_lock_says_which_cache_has_no_room(tmp_path: Path, monkeypatch: pytest.M
         Cache(root=tmp_path).lock(TOY),
     ):
         pass
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_project_and_keys_are_refused(tmp_path: Path, odd: str) -> None:
+    ODD[odd](tmp_path / "pyproject.toml")
+    with pytest.raises(InputError) as caught:
+        read_project(tmp_path)
+    assert caught.value.hint
+    ODD[odd](tmp_path / "key.pem")
+    with pytest.raises(InputError):
+        read_trusted_keys(tmp_path / "key.pem")
+
+
+@pytest.mark.parametrize("odd", ["pipe", "endless", "folder", "loop"])
+def test_file_of_a_bundle_is_refused(tmp_path: Path, odd: str) -> None:
+    ODD[odd](tmp_path / "metadata.json")
+    with pytest.raises(DigestMismatch, match=r"Missing file: metadata\.json"):
+        bundles._check_file(tmp_path, "metadata.json", "0" * 64)
