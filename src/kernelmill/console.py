@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import logging
 import os
 import sys
 import traceback
@@ -63,6 +64,8 @@ def run_console(
             words, rest = words[:end], words[end + 1 :]
     args = parser.parse_args(words, argparse.Namespace(rest=rest))
     _allow_every_character()
+    if logging.lastResort:
+        logging.lastResort.setFormatter(_PrintableFormatter())
     return _finish(prog, args.run, args)
 
 
@@ -101,6 +104,13 @@ def printable(text: str) -> str:
     Names and messages come from Hubs and from files that others wrote.
     """
     return "".join(c if c in "\n\t" or c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+class _PrintableFormatter(logging.Formatter):
+    """Formats what is logged while no program has configured logging."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
 
 
 def _silence() -> None:

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import errno
+import gzip
 import hashlib
 import json
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
+from tests.unit.runtime.kernel_files import kernel_files, oid_of, unload_kernels
 
 from kernelmill.runtime.cache import Cache
-from kernelmill.runtime.errors import CacheUnusable, NotTrusted, VersionNotFound
-from kernelmill.runtime.hub import remote
+from kernelmill.runtime.errors import CacheUnusable, HubUnreachable, NotTrusted, VersionNotFound
+from kernelmill.runtime.hub import blobs, guard, remote
+from kernelmill.runtime.hub.remembered import RememberedHub
 from kernelmill.runtime.hub.remote import RemoteHub
 from kernelmill.runtime.session import Session
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.errors import HubError, KernelError
 from kernelmill.spec.host import Host
+from kernelmill.spec.names import RepoId
 from kernelmill.spec.version import parse_release
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+
+    from kernelmill.runtime.hub import Hub
 
 COMMIT = "a" * 40
 METADATA = "build/torch-cpu/metadata.json"
@@ -58,7 +66,9 @@ GOOD: dict[str, bytes] = {
 
 @contextmanager
 def serving(
-    pages: Mapping[str, bytes], headers: Callable[[bytes], Mapping[str, str]]
+    pages: Mapping[str, bytes],
+    headers: Callable[[bytes], Mapping[str, str]],
+    statuses: Mapping[bytes, int] = MappingProxyType({}),
 ) -> Iterator[str]:
     """Serve the last page whose name is in the path."""
 
@@ -68,7 +78,7 @@ def serving(
             name = "/build" if path.endswith("/build") else ""
             name = name or next(name for name in pages if name in path)
             body = pages[name]
-            self.send_response(200)
+            self.send_response(statuses.get(body, 200))
             for key, value in headers(body).items():
                 self.send_header(key, value)
             self.send_header("Content-Length", str(len(body)))
@@ -99,6 +109,9 @@ def load(
     pages: Mapping[str, bytes],
     headers: Callable[[bytes], Mapping[str, str]] = file_headers,
     revision: str | None = None,
+    *,
+    statuses: Mapping[bytes, int] | None = None,
+    is_remembered: bool = False,
 ) -> None:
     host = Host(
         cpu="x86_64",
@@ -109,8 +122,15 @@ def load(
         python=(3, 11),
         glibc=(2, 36),
     )
-    with serving({**GOOD, **pages}, headers) as url:
-        session = Session(hub=RemoteHub(url), cache=Cache(root=tmp_path / "in" / "c"), host=host)
+    with serving({**pages, **GOOD, **pages}, headers, statuses or {}) as url:
+        cache = Cache(root=tmp_path / "in" / "c")
+        hub: Hub = RemoteHub(url)
+        if is_remembered:
+            remote_hub = hub
+            hub = RememberedHub(
+                endpoint=url, cache=cache, connect=lambda: remote_hub, max_age_s=100.0
+            )
+        session = Session(hub=hub, cache=cache, host=host)
         session.load(session.select("acme/toy", revision=revision))
 
 
@@ -220,3 +240,100 @@ def test_cache_is_named_when_it_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(CacheUnusable, match="cannot write the cache: Not a directory") as caught:
         load(tmp_path, {})
     assert caught.value.hint == "set KERNELS_CACHE to a folder that can be written"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../../../../../../outside", "/outside", "a\0b", "a\ud800b", "x/../../y", "\x1b[31m", ""],
+)
+def test_nothing_is_named_after_a_branch_that_leads_elsewhere(tmp_path: Path, name: str) -> None:
+    """The cache notes a build under the names of all branches that lead to it."""
+    victim = tmp_path / "outside"
+    victim.write_text("precious")
+    name = str(victim) if name == "/outside" else name
+    files = {f"build/torch-cpu/{path}": it for path, it in kernel_files().items()}
+    refs = json.loads(named("v1"))
+    refs["branches"] += json.loads(named(name))["branches"]
+    rows = [
+        {"type": "file", "path": path, "size": len(it), "oid": oid_of(it)}
+        for path, it in files.items()
+    ]
+    pages = {
+        "/refs": json.dumps(refs).encode(),
+        "/tree/": json.dumps(rows).encode(),
+        **{f"/resolve/{COMMIT}/{path}": it for path, it in files.items()},
+    }
+    load(tmp_path, pages, is_remembered=True)
+    unload_kernels()
+    assert victim.read_text() == "precious"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "outside"]
+    assert [path.name for path in tmp_path.rglob("refs/*")] == ["v1"]
+
+
+def test_listing_is_refused_when_its_pages_lead_on_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "MAX_REPLIES", 10)
+
+    with serving(
+        {"/build": b"[]", "": b"[]"}, lambda _: {"Link": f'<{elsewhere[0]}/>; rel="next"'}
+    ) as url:
+        elsewhere = [url]
+        hub = RemoteHub(url)
+        with pytest.raises(HubError, match="answers with more than 10 pages"):
+            hub.fetch_files(RepoId.parse("acme/toy"), COMMIT, "build")
+
+
+def test_answer_is_refused_when_it_does_not_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "MAX_ANSWER_BYTES", 100_000)
+    with pytest.raises(HubError, match="answers with more than 100000 bytes"):
+        load(tmp_path, {"/refs": b" " * 200_000})
+    bomb = gzip.compress(bytes(50_000_000))
+    assert len(bomb) < 100_000
+    with pytest.raises(HubError, match="answers with more than 100000 bytes"):
+        load(
+            tmp_path,
+            {"/refs": bomb},
+            lambda body: {"Content-Encoding": "gzip"} if body == bomb else {},
+        )
+
+
+@pytest.mark.parametrize("page", ["/overview", "/refs", "/tree/", "/resolve/"])
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"Retry-After": "100000"},
+        {"Retry-After": "9" * 5000},
+        {"Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"},
+        {"RateLimit": '"api";r=0;t=100000'},
+    ],
+)
+def test_hub_is_not_waited_for_as_long_as_it_likes(
+    tmp_path: Path, page: str, header: dict[str, str]
+) -> None:
+    with pytest.raises(HubUnreachable, match="it asks to wait"):
+        load(
+            tmp_path,
+            {page: b"busy"},
+            lambda body: header if body == b"busy" else file_headers(body),
+            statuses={b"busy": 429},
+        )
+
+
+def test_file_below_a_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(HubError, match="below the file 'build/torch-cpu/a'"):
+        load(tmp_path, {"/tree/": listed(METADATA, "build/torch-cpu/a", "build/torch-cpu/a/b")})
+    with pytest.raises(HubError, match="names a file in 1003 folders"):
+        load(tmp_path, {"/tree/": listed(METADATA, f"build/torch-cpu/{'a/' * 1000}b")})
+
+
+def test_full_disk_is_no_silent_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(blobs.IncompleteBlob, "write", write)
+    with pytest.raises(CacheUnusable, match="cannot write the cache: No space left") as caught:
+        load(tmp_path, {})
+    assert "make room" in caught.value.hint

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
 from pathlib import Path
@@ -71,3 +72,10 @@ def test_output_is_written_when_its_encoding_lacks_a_character(tmp_path: Path) -
     path = tmp_path / "out"
     assert run_tool("ü\ud800", str(path), PYTHONIOENCODING="ascii") == (0, "")
     assert path.read_text() == "\\xfc\\ud800\n"
+
+
+def test_log_message_cannot_drive_the_terminal() -> None:
+    assert say("something") == 0
+    assert logging.lastResort
+    record = logging.LogRecord("kernelmill", logging.WARNING, "", 1, "%s", (EVIL,), None)
+    assert logging.lastResort.format(record) == TAMED

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from kernelmill.runtime.errors import BundleError
+from kernelmill.runtime.files import TooLarge, read_text
 from kernelmill.spec.errors import DigestMismatch, InputError
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ FILE_NAME: Final = "kernels-bundle.json"
 VARIABLE: Final = "KERNELS_BUNDLE"
 PACKAGE: Final = "kernelmill_bundles"
 """The folder of installed bundles, beside the other packages; one folder in it per bundle."""
+
+MAX_LIST_BYTES: Final = 64 * 1024 * 1024
+"""Room for some hundred thousand files."""
 
 _Stamp = tuple[int, int, int]
 """Tells whether a file is still the one that was read: inode, time, size."""
@@ -125,9 +129,9 @@ def _open(root: str) -> tuple[Bundle, _Stamp]:
         if known is None or known[0] != stamp:
             from kernelmill.runtime.bundles_format import parse  # noqa: PLC0415 - rarely needed
 
-            content = Path(path).read_text(encoding="utf-8")
+            content = read_text(Path(path), limit_bytes=MAX_LIST_BYTES)
             known = _opened[path] = stamp, parse(content, where=path)
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, TooLarge) as error:
         raise BundleError(
             f"cannot be read: {error}", where=path, hint="make or install the bundle again"
         ) from error
@@ -179,6 +183,8 @@ def _has_digest(metadata: bytes) -> bool:
 
 def _check_file(folder: Path, name: str, sha256: str) -> bytes:
     try:
+        if not (folder / name).is_file():  # reading a pipe would wait for its other end
+            _refuse(f"Missing file: {name}", folder)
         content = (folder / name).read_bytes()
     except OSError:
         _refuse(f"Missing file: {name}", folder)

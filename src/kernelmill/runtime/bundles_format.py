@@ -134,6 +134,8 @@ def _kernel(value: object, place: Place) -> BundledKernel:
     )
     if ("version" in item) == ("revision" in item):
         raise place.fail("give either a version or a revision", _REMAKE)
+    if kernel.revision and _COMMIT.fullmatch(kernel.revision) and kernel.revision != kernel.commit:
+        raise place.fail("the revision is another commit", _REMAKE)
     item.reject_unknown()
     return kernel
 

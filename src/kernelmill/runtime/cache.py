@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.errors import CacheUnusable
-from kernelmill.runtime.revisions import COMMIT
+from kernelmill.runtime.files import read_text
+from kernelmill.runtime.revisions import COMMIT, is_revision
+from kernelmill.spec.names import RepoId
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from kernelmill.spec.names import RepoId
-
+MAX_REF_BYTES: Final = 1024
 HINT: Final = "set KERNELS_CACHE to a folder that can be written"
 PREFIXES: Final = ("kernels", "models")
 """What huggingface_hub's folders begin with. Kernels were models once, and old caches are read."""
@@ -46,7 +47,8 @@ class Cache:
     def repositories(self) -> tuple[str, ...]:
         """Return the ids of the repositories of which something is here."""
         folders = self.root.glob(f"{PREFIXES[0]}--*--*/refs")
-        return tuple(sorted("/".join(each.parent.name.split("--")[1:3]) for each in folders))
+        names = ("/".join(each.parent.name.split("--")[1:]) for each in folders)
+        return tuple(sorted(name for name in names if RepoId.is_valid(name)))
 
     @contextmanager
     def lock(self, repo: RepoId, name: str = "kernelmill", timeout_s: float = -1) -> Iterator[None]:
@@ -71,8 +73,17 @@ class Cache:
             folder.mkdir(parents=True, exist_ok=True)
             # Made here, so that the umask says who may lock: a cache may belong to a group.
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o666))
-        with FileLock(path, timeout=timeout_s, preserve_lock_file=True):
+        lock = FileLock(path, timeout=timeout_s, preserve_lock_file=True)
+        try:
+            lock.acquire()
+        except TimeoutError:
+            raise
+        except OSError as error:  # no room for it, or its folder went away
+            raise _unwritable(error, path) from error
+        try:
             yield
+        finally:
+            lock.release()
 
     def read_refs(self, repo: RepoId) -> dict[str, str]:
         """Return the branches and tags of which a build was fetched: name -> commit."""
@@ -86,13 +97,15 @@ class Cache:
 
     def read_ref(self, repo: RepoId, name: str) -> str:
         """Return the commit of a branch or tag of which a build was fetched; else nothing."""
+        if not is_revision(name):
+            return ""
         paths = (self.repo_folder(repo, prefix) / "refs" / name for prefix in PREFIXES)
         return next(filter(None, map(_read_commit, paths)), "")
 
     def remember_ref(self, repo: RepoId, name: str, commit: str) -> None:
         """Note that ``name`` is ``commit``, for the day there is no network."""
         path = self.repo_folder(repo) / "refs" / name
-        if _read_commit(path) == commit:
+        if not is_revision(name) or _read_commit(path) == commit:
             return
         # The note is a convenience: a cache may be read-only, and "a" and "a/b" exclude each other.
         with suppress(OSError):
@@ -101,8 +114,8 @@ class Cache:
 
 def _read_commit(path: Path) -> str:
     try:
-        text = path.read_text(errors="replace").strip()
-    except OSError:
+        text = read_text(path, limit_bytes=MAX_REF_BYTES).strip()
+    except (OSError, ValueError):
         return ""
     return text if COMMIT.fullmatch(text) else ""
 
@@ -113,11 +126,15 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise CacheUnusable(
-            f"cannot write the cache: {error.strerror or error}",
-            where=str(error.filename or path),
-            hint=HINT,
-        ) from error
+        raise _unwritable(error, path) from error
+
+
+def _unwritable(error: OSError, path: Path) -> CacheUnusable:
+    return CacheUnusable(
+        f"cannot write the cache: {error.strerror or error}",
+        where=str(error.filename or path),
+        hint=HINT,
+    )
 
 
 def write_whole(path: Path, text: str, *, scratch: Path) -> None:

@@ -38,8 +38,9 @@ def write_folder(contents: Contents, out: Path, *, is_forced: bool = False) -> N
             _fill(contents, new)
             _swap(new, out, work / "old")
         finally:
-            with suppress(OSError):
-                shutil.rmtree(work)
+            if out.exists() or not (work / "old").exists():  # else it is all that is left of it
+                with suppress(OSError):
+                    shutil.rmtree(work)
 
 
 def ensure_replaceable(out: Path, *, is_forced: bool) -> None:
@@ -64,8 +65,8 @@ def _swap(new: Path, out: Path, old: Path) -> None:
         out.rename(old)
     try:
         new.rename(out)
-    except OSError:
-        if old.exists():
+    except BaseException:  # also an interrupt: what was there is put back before anything else
+        if old.exists() and not out.exists():
             old.rename(out)
         raise
 

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.errors import CacheUnusable, HubUnreachable, NotCached
+from kernelmill.runtime.files import MAX_DEPTH
 from kernelmill.runtime.load import MAX_METADATA_BYTES, read_metadata
 from kernelmill.runtime.records import Records
 from kernelmill.runtime.selection import BUILD_FOLDER
@@ -162,8 +163,16 @@ def wanted_files(files: Iterable[RemoteFile], repo: RepoId, folder: str) -> tupl
     Raises:
         HubError: the Hub names a file that is not one of the folder's.
     """
+    files = tuple(files)
+    names = {file.path for file in files}
     for file in files:
         _check_name(file, repo, f"{folder}/")
+        if below := names.intersection(map(str, PurePosixPath(file.path).parents)):
+            raise HubError(
+                f"the Hub names the file {file.path!r}, below the file {min(below)!r}",
+                where=str(repo),
+                hint="nothing was written; tell the owner of the Hub",
+            )
     return tuple(file for file in files if _is_part(file.path))
 
 
@@ -176,6 +185,12 @@ def _check_name(file: RemoteFile, repo: RepoId, folder: str) -> None:
     if ".." in parts or "\\" in file.path or not file.path.startswith(folder):
         raise HubError(
             f"the Hub names the file {file.path!r}, outside its folder",
+            where=str(repo),
+            hint="nothing was written; tell the owner of the Hub",
+        )
+    if len(parts) > MAX_DEPTH:
+        raise HubError(
+            f"the Hub names a file in {len(parts)} folders",
             where=str(repo),
             hint="nothing was written; tell the owner of the Hub",
         )

@@ -2,13 +2,48 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
+
+
+MAX_DEPTH: Final = 100
+"""Most folders in folders; no build has so many, and each costs the interpreter some stack."""
+
+
+class TooLarge(ValueError):
+    """A file holds more than anybody would have written."""
+
+
+def read_text(path: Path, *, limit_bytes: int) -> str:
+    """Return a text file's content, whatever somebody put in its place.
+
+    Raises:
+        TooLarge: it has more bytes than ``limit_bytes``.
+        OSError: it cannot be read, or is no regular file.
+        UnicodeDecodeError: it is not UTF-8.
+    """
+    # Opening a pipe would wait for its other end.
+    descriptor = os.open(
+        path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    )
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    with os.fdopen(descriptor, "rb") as file:
+        content = file.read(limit_bytes + 1)
+    if len(content) > limit_bytes:
+        raise TooLarge(f"larger than {limit_bytes} bytes")
+    return content.decode("utf-8")
 
 
 class Mark(NamedTuple):
@@ -49,14 +84,29 @@ class Survey:
         return self._below(self._folder, "")
 
     def _below(self, folder: str, prefix: str) -> Iterator[Found]:
-        with os.scandir(folder) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
+        try:
+            with os.scandir(folder) as entries:
+                found = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            place = prefix.rstrip("/") or folder
+            yield Found(
+                path=place, mark=None, problem=f"Unreadable folder: {place}: {error.strerror}"
+            )
+            return
         for entry in found:
             path = prefix + entry.name
-            if entry.is_dir(follow_symlinks=False):
-                yield from self._below(entry.path, f"{path}/")
+            try:
+                is_folder = entry.is_dir(follow_symlinks=False)
+                each = None if is_folder else self._look_at(entry, path)
+            except OSError:  # it went away in the meantime
+                yield Found(path=path, mark=None, problem=f"Missing file: {path}")
+                continue
+            if each is not None:
+                yield each
+            elif path.count("/") >= MAX_DEPTH:
+                yield Found(path=path, mark=None, problem=f"Too many folders in folders: {path}")
             else:
-                yield self._look_at(entry, path)
+                yield from self._below(entry.path, f"{path}/")
 
     def _look_at(self, entry: os.DirEntry[str], path: str) -> Found:
         if not entry.is_symlink():

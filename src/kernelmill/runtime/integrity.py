@@ -6,6 +6,7 @@ digest covers it, and our loader neither reads nor writes it.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from kernelmill.spec.digest import (
     Violation,
     compare,
     digest_files,
+    encode,
     is_covered,
 )
 from kernelmill.spec.errors import DigestMismatch
@@ -34,7 +36,9 @@ HINT: Final = "remove the folder, or run `kernels update`, and load the kernel a
 _compared: dict[str, Mark] = {}
 
 
-def check_integrity(folder: Path, digest: Digest | None, *, root: Path) -> tuple[str, ...]:
+def check_integrity(
+    folder: Path, digest: Digest | None, *, root: Path, is_thorough: bool = False
+) -> tuple[str, ...]:
     """List what is wrong with the files of a variant.
 
     Reads every one of them, but for files of the cache that were read before and have not been
@@ -45,6 +49,7 @@ def check_integrity(folder: Path, digest: Digest | None, *, root: Path) -> tuple
         digest: what it should hold; None for builds older than digests: then only links are
             looked at.
         root: the folder that links may not leave.
+        is_thorough: believe nothing that the cache says of its files.
     """
     folder = folder.resolve()
     found = list(Survey(str(folder), str(root.resolve())).files())
@@ -56,13 +61,17 @@ def check_integrity(folder: Path, digest: Digest | None, *, root: Path) -> tuple
         for each in found
         if _is_planted(each.path)
     ]
-    violations = compare(digest, _hash_changed(folder, digest, found))
+    try:
+        actual = _hash_changed(folder, digest, found, is_thorough=is_thorough)
+    except OSError as error:  # it cannot be read, or went away in the meantime
+        return (*findings, f"Unreadable file: {error.filename or folder}: {error.strerror}")
+    violations = compare(digest, actual)
     return (*findings, *map(str, violations))
 
 
-def _hash_changed(folder: Path, digest: Digest, found: list[Found]) -> Digest:
+def _hash_changed(folder: Path, digest: Digest, found: list[Found], *, is_thorough: bool) -> Digest:
     """Return the digest of a folder, reading those files alone that have no valid stamp."""
-    stamps = None if is_strict() else stamp_path(folder)
+    stamps = None if is_thorough or is_strict() else stamp_path(folder)
     known = read_stamps(stamps, digest.algorithm) if stamps else {}
     hashed_at_ns = now_ns()
     actual: dict[str, tuple[Mark, str]] = {}
@@ -85,13 +94,16 @@ def _hash_changed(folder: Path, digest: Digest, found: list[Found]) -> Digest:
 
 
 def _hash_file(path: Path, algorithm: Algorithm) -> str:
-    return digest_files([("file", path.read_bytes())], algorithm=algorithm).files["file"]
+    with path.open("rb") as file:
+        return encode(hashlib.file_digest(file, algorithm).digest())
 
 
 def read_digest(folder: Path, like: Digest | None = None) -> Digest:
     """Hash a variant's files, with the algorithm of ``like``."""
-    contents = ((path, (folder / path).read_bytes()) for path in _relative_files(folder))
-    return digest_files(contents, algorithm=like.algorithm if like else "sha256")
+    algorithm: Algorithm = like.algorithm if like else "sha256"
+    files = filter(is_covered, _relative_files(folder))
+    hashes = {path: _hash_file(folder / path, algorithm) for path in files}
+    return Digest(algorithm=algorithm, files=dict(sorted(hashes.items())))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from kernelmill.runtime import modules
 from kernelmill.runtime.dependencies import offering
 from kernelmill.runtime.dlopen import read_complaint
 from kernelmill.runtime.errors import KernelClash, LoadFailed, NoModule
+from kernelmill.runtime.files import TooLarge, read_text
 from kernelmill.runtime.integrity import Contents, check_integrity, read_digest
 from kernelmill.runtime.loaded import LOADED, LoadedKernel, RepoInfo, get_loaded_kernels
 from kernelmill.runtime.mapped import read_runtimes, second_runtimes
@@ -69,13 +70,14 @@ def load_variant(
     known = LOADED.get(folder)
     name = repo_info.repo_id.rpartition("/")[2] if repo_info else folder.name
     metadata = known.metadata if known else read_metadata(folder, name=name)
+    is_signed = False
     if repo_info:  # folders that the caller names are the caller's own
-        ensure_signed(folder, metadata=metadata, root=root)
+        is_signed = ensure_signed(folder, metadata=metadata, root=root)
     if known:
         return known.module
     with _lock_of(metadata.id):
         if folder not in LOADED:
-            ensure_integrity(folder, metadata, root=root)
+            ensure_integrity(folder, metadata, root=root, is_thorough=is_signed)
             module = _twin_of(folder, metadata)
             if module is None:
                 with offering(dependencies), _watching_runtimes(metadata):
@@ -93,19 +95,19 @@ def read_metadata(folder: Path, *, name: str = "kernel") -> Metadata:
     """
     path = folder / "metadata.json"
     try:
-        if path.stat().st_size > MAX_METADATA_BYTES:
-            raise MetadataError(
-                f"larger than {MAX_METADATA_BYTES} bytes",
-                where=str(path),
-                hint="rebuild the kernel",
-            )
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path, limit_bytes=MAX_METADATA_BYTES)
+    except TooLarge as error:
+        raise MetadataError(str(error), where=str(path), hint="rebuild the kernel") from error
     except FileNotFoundError as error:
         raise MetadataError(
             "there is no metadata.json", where=str(folder), hint="rebuild the kernel"
         ) from error
     except OSError as error:
-        raise MetadataError(f"cannot be read: {error.strerror}", where=str(path)) from error
+        raise MetadataError(
+            f"cannot be read: {error.strerror}",
+            where=str(path),
+            hint="make it a file that can be read, or fetch or build the kernel again",
+        ) from error
     except UnicodeDecodeError as error:
         raise MetadataError("not UTF-8 text", where=str(path), hint="rebuild the kernel") from error
     metadata = metadata_format.parse(
@@ -130,13 +132,18 @@ def variant_of(name: str) -> Variant | None:
         return None
 
 
-def ensure_integrity(folder: Path, metadata: Metadata, *, root: Path) -> None:
-    """Stop here unless the folder holds what its metadata lists."""
+def ensure_integrity(
+    folder: Path, metadata: Metadata, *, root: Path, is_thorough: bool = False
+) -> None:
+    """Stop here unless the folder holds what its metadata lists.
+
+    ``is_thorough`` is for metadata that was signed: what the cache notes of its files was not.
+    """
     if metadata.digest is None:
         log.warning(
             "kernel '%s' in %s has no digest: its files cannot be checked", metadata.name, folder
         )
-    findings = check_integrity(folder, metadata.digest, root=root)
+    findings = check_integrity(folder, metadata.digest, root=root, is_thorough=is_thorough)
     if findings:
         raise DigestMismatch(
             f"kernel does not match the expected digest: {'; '.join(findings)}",

@@ -9,10 +9,10 @@ import logging
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from kernelmill.runtime.cache import write_whole
-from kernelmill.runtime.errors import CacheUnusable, NoLockfile, NotTrusted
+from kernelmill.runtime.errors import CacheUnusable, NoLockfile, NotTrusted, Unresolved
 from kernelmill.runtime.locking_catalogue import fetch_dependencies
 from kernelmill.runtime.locking_changes import wish_of
 from kernelmill.runtime.revisions import choose_revision
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from kernelmill.spec.names import RepoId
 
 log = logging.getLogger(__name__)
+
+MAX_KERNELS: Final = 1024
+"""Most kernels of one lock file: a Hub could invent dependencies for ever."""
 
 Graph = dict["KernelDependency", tuple["KernelDependency", ...]]
 """Each kernel, with those that any of its builds loads."""
@@ -62,6 +65,7 @@ class Locker:
         Raises:
             NotTrusted: the publisher of one of them is not trusted, nor allowed.
             VersionNotFound: a version does not exist.
+            Unresolved: there are too many kernels.
             HubError: the Hub cannot be reached, or says no.
         """
         graph: Graph = {}
@@ -69,6 +73,12 @@ class Locker:
         while waiting:
             wanted = waiting.pop()
             if wanted not in graph:
+                if len(graph) >= MAX_KERNELS:
+                    raise Unresolved(
+                        f"the project's kernels load more than {MAX_KERNELS} kernels",
+                        where=f"{wanted.repo_id} {wish_of(wanted)}",
+                        hint="ask the author of that one, or lock fewer kernels",
+                    )
                 graph[wanted] = self._explore(wanted)
                 waiting += graph[wanted]
         kernels = tuple(

@@ -13,6 +13,7 @@ import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kernelmill.runtime.files import TooLarge, read_text
 from kernelmill.spec.dependencies import KernelDependency
 from kernelmill.spec.errors import InputError
 from kernelmill.spec.names import RepoId
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILE_NAME: Final = "pyproject.toml"
+MAX_BYTES: Final = 4 * 1024 * 1024
 _TABLE: Final = "tool.kernels.dependencies"
 _EXAMPLE: Final = f'write [{_TABLE}] with a line such as "kernels-community/gemm" = 1'
 
@@ -46,12 +48,14 @@ def read_project(folder: Path) -> Project:
     """
     path = folder / FILE_NAME
     try:
-        content = path.read_text(encoding="utf-8")
+        content = read_text(path, limit_bytes=MAX_BYTES)
     except FileNotFoundError as error:
         problem = f"there is no {FILE_NAME}"
         raise InputError(problem, where=str(folder), hint=f"make one: {_EXAMPLE}") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read: {error}", where=str(path)) from error
+    except (OSError, UnicodeDecodeError, TooLarge) as error:
+        raise InputError(
+            f"cannot be read: {error}", where=str(path), hint=f"make it a text file: {_EXAMPLE}"
+        ) from error
     return parse_project(content, where=str(path))
 
 

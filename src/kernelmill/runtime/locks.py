@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.errors import NotLocked
+from kernelmill.runtime.files import read_text
 from kernelmill.spec import lockfile as lockfile_format
 from kernelmill.spec.errors import DigestMismatch, LockfileError
 
@@ -34,12 +35,14 @@ def read_lockfile(path: Path) -> Lockfile:
         LockfileError: it cannot be read.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_text(Path(path), limit_bytes=lockfile_format.MAX_BYTES)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise MissingLockfile(f"there is no lock file '{path}'", hint=HINT) from error
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise LockfileError(
-            f"cannot be read: {error}", where=str(path), hint="run `kernels lock` again"
+            f"cannot be read: {error}",
+            where=ascii(str(path))[1:-1],
+            hint="run `kernels lock` again",
         ) from error
     return lockfile_format.parse(text, where=str(path))
 

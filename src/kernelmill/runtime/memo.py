@@ -1,7 +1,7 @@
 """The calls of this process that were answered before, for as long as their answers hold.
 
 A call is known by its arguments and by the part of the environment that decides what it loads. It
-is kept when it names a version or a revision, and a Hub had a say in it.
+is kept when it names a version or a revision, a Hub had a say in it, and no signature is required.
 """
 
 from __future__ import annotations
@@ -27,6 +27,11 @@ UNUSED: Final = frozenset({"user_agent"})
 """Arguments that change nothing about what is loaded."""
 
 STRICT: Final = DECIDING_VARIABLES.index("KERNELS_STRICT")
+SIGNATURES: Final = tuple(
+    DECIDING_VARIABLES.index(name)
+    for name in ("KERNELS_REQUIRE_SIGNATURE", "KERNELS_TRUSTED_KEYS", "KERNELS_TRUSTED_WORKFLOWS")
+)
+"""Each of them requires a signature."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +54,10 @@ def memoized(function: Callable[P, ModuleType]) -> Callable[P, ModuleType]:
         key = _key_of(args, kwargs)
         if key is None:
             return function(*args, **kwargs)
-        kept = _kept.get(key)
+        try:
+            kept = _kept.get(key)
+        except TypeError:  # a list in the place of a name: the function says so
+            return function(*args, **kwargs)
         if kept and time.time() < kept.until and _is_loaded(kept.module):
             return kept.module
         with watch_expiry() as noted:
@@ -73,8 +81,8 @@ def _key_of(args: tuple[object, ...], kwargs: Mapping[str, object]) -> Hashable 
         return None
     get = os.environ.get
     environment = tuple([get(name) for name in DECIDING_VARIABLES])
-    if environment[STRICT]:
-        return None
+    if environment[STRICT] or any(environment[each] for each in SIGNATURES):
+        return None  # what is signed is asked each time: a key may be taken away from its folder
     arguments = []
     for name, value in kwargs.items():
         if name in UNUSED:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from kernelmill.runtime.errors import KernelClash
 from kernelmill.runtime.self_imports import refuse_self_imports
+from kernelmill.spec.errors import DigestMismatch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +41,15 @@ class VerifiedLoader(SourceFileLoader):
     def get_code(self, fullname: str) -> CodeType:
         """Compile the module's source."""
         path = self.get_filename(fullname)
-        source = refuse_self_imports(self.get_data(path), self._contents.package, path)
+        try:
+            content = self.get_data(path)
+        except OSError as error:
+            raise DigestMismatch(
+                f"a file of the kernel cannot be read any more: {error.strerror}",
+                where=path,
+                hint="the cache may have been cleared meanwhile: load the kernel again",
+            ) from error
+        source = refuse_self_imports(content, self._contents.package, path)
         code: CodeType = self.source_to_code(source, path)
         return code
 

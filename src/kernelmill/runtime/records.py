@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelmill.runtime.cache import write_whole
+from kernelmill.runtime.files import read_text
 from kernelmill.runtime.hub import Refs, RemoteFile
-from kernelmill.runtime.revisions import COMMIT
+from kernelmill.runtime.revisions import COMMIT, is_revision
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from kernelmill.spec.names import RepoId
 
 FORMAT: Final = 1
+MAX_BYTES: Final = 256 * 1024 * 1024
+"""Room for a hundred thousand files with long names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +86,8 @@ class Records:
         document = _read(self._trust_path(organisation))
         match document.get("is_trusted", ...), document.get("asked_at"):
             case (bool() | None) as is_trusted, (int() | float()) as asked_at:
-                return Vouch(is_trusted=is_trusted, asked_at=asked_at)
+                with suppress(OverflowError):
+                    return Vouch(is_trusted=is_trusted, asked_at=float(asked_at))
         return None
 
     def write_trust(self, organisation: str, is_trusted: bool | None) -> None:
@@ -102,10 +106,10 @@ class Records:
                 revisions={
                     name: (commit, float(asked_at))
                     for name, (commit, asked_at) in document["revisions"].items()
-                    if COMMIT.fullmatch(commit)
+                    if COMMIT.fullmatch(commit) and is_revision(name)
                 },
             )
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             return Listing()
 
     def write_refs(self, repo: RepoId, refs: Refs) -> None:
@@ -150,10 +154,7 @@ class Records:
         if not isinstance(rows, list):
             return None
         try:
-            return tuple(
-                RemoteFile(path=path, size_bytes=size, oid=oid, sha256=sha256)
-                for path, size, oid, sha256 in rows
-            )
+            return tuple(_file(*row) for row in rows)
         except (TypeError, ValueError):
             return None
 
@@ -182,8 +183,8 @@ def is_recordable(folder: PurePath) -> bool:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        document = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+        document = json.loads(read_text(path, limit_bytes=MAX_BYTES))
+    except (OSError, ValueError, RecursionError):
         return {}
     is_known = isinstance(document, dict) and document.get("format") == FORMAT
     return document if is_known else {}
@@ -197,4 +198,20 @@ def _write(path: Path, document: Mapping[str, Any], *, scratch: Path) -> None:
 
 
 def _commits(names: Mapping[str, str]) -> dict[str, str]:
-    return {name: commit for name, commit in names.items() if COMMIT.fullmatch(commit)}
+    return {
+        name: commit
+        for name, commit in names.items()
+        if COMMIT.fullmatch(commit) and is_revision(name)
+    }
+
+
+def _file(path: object, size_bytes: object, oid: object, sha256: object) -> RemoteFile:
+    """Return one row of a listing as a file.
+
+    Raises:
+        TypeError: it is none.
+    """
+    match path, size_bytes, oid, sha256:
+        case str(), int(), str(), str():
+            return RemoteFile(path=path, size_bytes=size_bytes, oid=oid, sha256=sha256)
+    raise TypeError(f"{path!r:.80} is no file")

@@ -72,18 +72,33 @@ def fetch_redirect(hub: Hub, cache: Cache, repo: RepoId, choice: Choice) -> Redi
         if file is None:
             return None
         if file.size_bytes > status_format.MAX_BYTES:
-            raise StatusError(
-                f"larger than {status_format.MAX_BYTES} bytes", where=f"{repo} {path.name}"
-            )
+            raise _too_large(repo)
         with cache.lock(repo):
             hub.download(repo, commit, [file], cache.root)
     if choice.name != commit and not hub.is_offline:
         cache.remember_ref(repo, choice.name, commit)
     # NOTE: read as bytes and never more than is allowed: the file may be anything.
-    with path.open("rb") as stream:
-        content = stream.read(status_format.MAX_BYTES)
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(status_format.MAX_BYTES + 1)
+    except OSError as error:
+        raise StatusError(
+            f"cannot be read: {error.strerror}",
+            where=str(path),
+            hint="run the command again: the cache may have changed meanwhile",
+        ) from error
+    if len(content) > status_format.MAX_BYTES:
+        raise _too_large(selection.repo)
     return status_format.parse(
         content.decode("utf-8", errors="replace"), where=f"{repo} {path.name}"
+    )
+
+
+def _too_large(repo: RepoId) -> StatusError:
+    return StatusError(
+        f"larger than {status_format.MAX_BYTES} bytes",
+        where=f"{repo} {status_format.FILE_NAME}",
+        hint="tell the owner of the repository",
     )
 
 

@@ -72,11 +72,19 @@ def _check_version(version: object, repo: RepoId) -> None:
         )
 
 
+def is_revision(name: object) -> bool:
+    """Tell whether ``name`` can be that of a branch or tag, and of the cache's note about it.
+
+    A Hub may say anything: files are named after what passes here.
+    """
+    if not isinstance(name, str) or not name.isprintable() or "\\" in name:
+        return False
+    return {"", ".", ".."}.isdisjoint(name.split("/"))
+
+
 def _check_revision(revision: object, repo: RepoId) -> None:
     """Refuse what no Hub could have, and what a cache could not name a file after."""
-    parts = revision.split("/") if isinstance(revision, str) else []
-    is_usable = isinstance(revision, str) and revision.isprintable() and "\\" not in revision
-    if not is_usable or not parts or not {"", ".", ".."}.isdisjoint(parts):
+    if not is_revision(revision):
         raise InputError(
             f"{reprlib.repr(revision)} is not a revision",
             where=str(repo),

@@ -12,13 +12,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.cache import write_whole
-from kernelmill.runtime.files import Mark
+from kernelmill.runtime.files import Mark, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
 FORMAT: Final = 1
+MAX_BYTES: Final = 256 * 1024 * 1024
 RACE_NS: Final = 100_000_000
 """A file changed so shortly before it was hashed could change again under the same time of change:
 file systems count in steps of some milliseconds."""
@@ -38,11 +39,11 @@ def stamp_path(folder: Path) -> Path | None:
 def read_stamps(path: Path, algorithm: str) -> dict[str, tuple[Mark, str]]:
     """Return the files that were hashed before: path -> (mark, hash)."""
     try:
-        document = json.loads(path.read_bytes())
+        document = json.loads(read_text(path, limit_bytes=MAX_BYTES))
         if document["format"] != FORMAT or document["algorithm"] != algorithm:
             return {}
         return {name: (Mark(*mark), value) for name, (*mark, value) in document["files"].items()}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return {}
 
 

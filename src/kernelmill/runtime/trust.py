@@ -81,4 +81,4 @@ def _caller_allows(repo: RepoId, trust_remote_code: Trust) -> bool:
         )
     if isinstance(trust_remote_code, bool):
         return trust_remote_code
-    return str(repo) in set(trust_remote_code)
+    return str(repo) in {each for each in trust_remote_code if isinstance(each, str)}

@@ -18,7 +18,7 @@ Policy = Literal["all", "any"]
 """Whether every device of a machine must be able to run a build, or one is enough."""
 
 CAPABILITY: Final = re.compile(
-    r"(?P<major>[0-9]+)\.(?P<minor>[0-9])(?P<suffix>[af]?)(?P<ptx>\+PTX)?"
+    r"(?P<major>[0-9]{1,9})\.(?P<minor>[0-9])(?P<suffix>[af]?)(?P<ptx>\+PTX)?"
 )
 
 GENERIC_TARGETS: Final[Mapping[str, frozenset[str]]] = {

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final, Literal
 
 from kernelmill.spec.errors import InvalidBackend, InvalidName
-from kernelmill.spec.reader import allowed_hint
+from kernelmill.spec.reader import allowed_hint, shown
 
 # Processor names of the LLVM AMDGPU backend: major, minor and stepping (the last two one hex
 # digit each), or a generic target; then the features that the HIP runtime appends.
@@ -35,10 +35,14 @@ class Backend(StrEnum):
     def parse(cls, text: str, *, where: str = "") -> Backend:
         """Read a backend's name in any case; the error offers the nearest one."""
         names = [it.value for it in cls]
+        if not isinstance(text, str):
+            raise InvalidBackend(
+                f"{shown(text)} is no backend", where=where, hint=f"write one of {', '.join(names)}"
+            )
         if text.lower() in names:
             return cls(text.lower())
         hint = allowed_hint(text, names)
-        raise InvalidBackend(f"unknown backend {text!r}", where=where, hint=hint)
+        raise InvalidBackend(f"unknown backend {shown(text)}", where=where, hint=hint)
 
 
 def normalise_gfx(name: str) -> str:

@@ -65,10 +65,15 @@ def is_covered(path: str) -> bool:
     return not (path in UNCOVERED_FILES or parts.suffix == ".pyc" or "__pycache__" in parts.parts)
 
 
+def encode(raw: bytes) -> str:
+    """Return a hash as a digest writes it."""
+    return base64.b64encode(raw).decode("ascii")
+
+
 def digest_files(files: Iterable[tuple[str, bytes]], *, algorithm: Algorithm = "sha256") -> Digest:
     """Hash the covered ones of ``files``, given as (path, content) in any order."""
     hashes = {
-        path: base64.b64encode(hashlib.new(algorithm, content).digest()).decode("ascii")
+        path: encode(hashlib.new(algorithm, content).digest())
         for path, content in files
         if is_covered(path)
     }

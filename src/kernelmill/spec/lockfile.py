@@ -14,17 +14,19 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from kernelmill.spec.dependencies import KernelDependency, kernel_dependency
 from kernelmill.spec.errors import InputError, LockfileError
 from kernelmill.spec.names import RepoId
-from kernelmill.spec.reader import Convert, Faults, Place, each, parsed, table, text
+from kernelmill.spec.reader import Convert, Faults, Place, each, parsed, table, text, unique_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 FILE_NAME: Final = "kernels.lock"
+MAX_BYTES: Final = 16 * 1024 * 1024
+"""Room for tens of thousands of kernels."""
 
 _OBJECT_ID: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _NIX_HASH: Final = re.compile(r"sha256-[A-Za-z0-9+/]{43}=")
@@ -98,7 +100,7 @@ def parse(content: str, *, where: str = FILE_NAME) -> Lockfile:
         LockfileError: it is neither; says where the first mistake is.
     """
     try:
-        raw = json.loads(content, object_pairs_hook=_no_duplicates)
+        raw = json.loads(content, object_pairs_hook=unique_keys)
     except (ValueError, RecursionError) as error:
         raise LockfileError(
             f"Cannot parse KernelLocks: {error}", where=where, hint="run `kernels lock` again"
@@ -158,14 +160,6 @@ def hash_variant(files: Iterable[tuple[str, str]]) -> str:
         total.update(name)
         total.update(digest_bytes)
     return f"sha256-{total.hexdigest()}"
-
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"key {name!r} is given twice")
-    return dict(pairs)
 
 
 def _kernel(value: object, place: Place) -> LockedKernel:

@@ -26,8 +26,10 @@ from kernelmill.spec.reader import (
     each,
     natural,
     or_null,
+    shown,
     table,
     text,
+    unique_keys,
 )
 from kernelmill.spec.variant import ArchVariant, Variant
 
@@ -47,7 +49,7 @@ __all__ = [
 ]
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_THREE_NUMBERS: Final = re.compile(r"(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){2}")
+_THREE_NUMBERS: Final = re.compile(r"(?:0|[1-9][0-9]{0,8})(?:\.(?:0|[1-9][0-9]{0,8})){2}")
 BuildMode = Literal["develop", "release"]
 _ALGORITHMS: Final[tuple[Algorithm, ...]] = ("sha256", "sha512")
 _MODES: Final[tuple[BuildMode, ...]] = ("develop", "release")
@@ -131,7 +133,7 @@ def parse(
         MetadataError: not JSON, a key is missing or has the wrong type; names file and key.
     """
     try:
-        raw = json.loads(content, object_pairs_hook=_unique_keys)
+        raw = json.loads(content, object_pairs_hook=unique_keys)
     except (ValueError, RecursionError) as error:
         raise MetadataError(
             f"not valid JSON: {error}", where=where, hint="build or download the kernel again"
@@ -153,16 +155,6 @@ def assumed_note(metadata: Metadata) -> str:
     if not metadata.assumed:
         return ""
     return f"an old build, whose metadata lacks {', '.join(metadata.assumed)}: defaults are used"
-
-
-def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Refuse what two readers would read as two different things."""
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"key {twice!r} is given twice")
-    return values
 
 
 def _metadata_error(error: KernelError) -> MetadataError:
@@ -226,7 +218,7 @@ def _kernel_name(value: object, place: Place) -> str:
         KernelName.parse(re.sub("-+", "-", name), where=str(place))
     except InvalidName as error:
         raise InvalidName(
-            f"invalid kernel name {name!r}", where=error.where, hint=error.hint
+            f"invalid kernel name {shown(name)}", where=error.where, hint=error.hint
         ) from None
     return name
 
@@ -234,7 +226,7 @@ def _kernel_name(value: object, place: Place) -> str:
 def _three_numbers(value: object, place: Place) -> str:
     version = text(value, place)
     if not _THREE_NUMBERS.fullmatch(version):
-        raise place.fail(f"{version!r} is not a version", "write three numbers: 0.14.0")
+        raise place.fail(f"{shown(version)} is not a version", "write three numbers: 0.14.0")
     return version
 
 

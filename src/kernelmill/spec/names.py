@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from kernelmill.spec.errors import InvalidName
+from kernelmill.spec.reader import shown
 
 _KERNEL_NAME: Final = re.compile(r"[a-z][-a-z0-9]*[a-z0-9]")
 _REPO_PART: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?")
 _REPO_ID_LENGTH: Final = 96  # the Hub's limit on the whole "namespace/name"
+_MAX_SHOWN: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +26,9 @@ class RepoId:
     def parse(cls, text: str, *, where: str = "") -> RepoId:
         """Read ``namespace/name``; raise ``InvalidName`` for anything else."""
         hint = "write it as owner/name, such as kernels-community/gemm"
+        # Callers pass what a configuration file gave them.
+        if not isinstance(text, str) or len(text) > _MAX_SHOWN:
+            raise InvalidName(f"{shown(text)} is not a repository id", where=where, hint=hint)
         namespace, slash, name = text.partition("/")
         if not slash or not all(map(_REPO_PART.fullmatch, (namespace, name))):
             raise InvalidName(f"{text!r} is not a repository id", where=where, hint=hint)
@@ -34,6 +39,15 @@ class RepoId:
             problem = f"repository id {text!r} has {len(text)} characters"
             raise InvalidName(problem, where=where, hint=f"use at most {_REPO_ID_LENGTH}")
         return cls(namespace=namespace, name=name)
+
+    @classmethod
+    def is_valid(cls, text: str) -> bool:
+        """Tell whether ``text`` is a repository id."""
+        try:
+            cls.parse(text)
+        except InvalidName:
+            return False
+        return True
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"

@@ -23,11 +23,45 @@ T = TypeVar("T")
 Convert = Callable[[Any, "Place"], T]
 
 
+MAX_FAULTS: Final = 1000
+MAX_TEXT: Final = 65_536
+"""Most characters of one value. A license, a path or a line of a compiler has some hundred."""
+MAX_SHOWN: Final = 200
+MAX_NATURAL: Final = 2**63 - 1
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object; refuse what two readers would read as two different things.
+
+    Raises:
+        ValueError: a key is given twice.
+    """
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise ValueError(f"key {shown(name)} is given twice")
+            seen.add(name)
+    return values
+
+
+def shown(value: object) -> str:
+    """Return a value as messages show it: on one line, and not all of a long one."""
+    if isinstance(value, int) and value.bit_length() > MAX_SHOWN:
+        return f"a number of {value.bit_length()} bits"  # has no decimal digits, for Python
+    return repr(value) if isinstance(value, str) and len(value) <= MAX_SHOWN else _SHORT.repr(value)
+
+
 def dotted(path: KeyPath) -> str:
     """Write a key path as a person would: ``kernel.gemm.src[0]``."""
     text = ""
     for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        if isinstance(part, int):
+            text += f"[{part}]"
+            continue
+        name = part if len(part) <= MAX_SHOWN else f"{part[:MAX_SHOWN]}..."
+        text += f".{name}" if text else name
     return text
 
 
@@ -41,6 +75,11 @@ class Faults:
     moved: Callable[[KeyPath], KeyPath] = lambda path: path
     """Where in the file what is read at a path was; the same place, as a rule."""
     _found: list[tuple[int, KernelError]] = field(default_factory=list)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are so many that nobody needs more: a document may hold millions."""
+        return len(self._found) >= MAX_FAULTS
 
     def line(self, path: KeyPath) -> int:
         """Return the line of ``path``, or of its nearest known parent, or 0."""
@@ -63,7 +102,8 @@ class Faults:
 
     def record(self, path: KeyPath, error: KernelError) -> None:
         """Record a mistake that was raised as an error."""
-        self._found.append((self.line(path), error))
+        if not self.is_full:
+            self._found.append((self.line(path), error))
 
     @property
     def found(self) -> tuple[KernelError, ...]:
@@ -93,6 +133,8 @@ class Place:
 
 def attempt(convert: Convert[T], value: object, place: Place, stand_in: T) -> T:
     """Convert ``value``; record a mistake and give ``stand_in`` when that fails."""
+    if place.faults.is_full:
+        return stand_in
     try:
         return convert(value, place)
     except KernelError as error:
@@ -123,7 +165,7 @@ class Table:
         """
         if key not in self._values:
             self._known.append(key)
-            self.place.faults.add(self.place.path, f"missing key {key!r}", hint)
+            self.place.faults.add(self.place.path, f"missing key {shown(key)}", hint)
             return stand_in
         return self.optional(key, convert, default=stand_in)
 
@@ -143,10 +185,13 @@ class Table:
 
     def reject_unknown(self, hints: Mapping[str, str] | None = None) -> None:
         """Record every key that was not asked for. ``hints`` explains particular ones."""
+        known = set(self._known)
         for key in self._values:
-            if key not in self._known:
+            if self.place.faults.is_full:
+                return
+            if key not in known:
                 hint = (hints or {}).get(key) or _known_hint(key, self._known)
-                self.place.faults.add(self.place.item(key).path, f"unknown key {key!r}", hint)
+                self.place.faults.add(self.place.item(key).path, f"unknown key {shown(key)}", hint)
 
 
 def _known_hint(key: str, known: Sequence[str]) -> str:
@@ -160,6 +205,8 @@ def allowed_hint(word: str, allowed: Sequence[str]) -> str:
 
 def did_you_mean(word: str, known: Sequence[str]) -> str:
     """Return a question with the nearest known word, or nothing."""
+    if len(word) > MAX_SHOWN:
+        return ""  # a search that would take minutes
     spelt = word.lower()
     near = get_close_matches(spelt, known, n=1)
     near = near or get_close_matches(spelt.replace("_", "-"), known, n=1)
@@ -177,6 +224,8 @@ def text(value: object, place: Place) -> str:
     """Read a string that is not empty."""
     if not isinstance(value, str):
         raise _wrong_type("a string", value, place)
+    if len(value) > MAX_TEXT:
+        raise place.fail(f"a string of {len(value)} characters", f"write at most {MAX_TEXT}")
     if not value.strip():
         raise place.fail("empty string", "write a value or remove the key")
     if any("\ud800" <= character <= "\udfff" for character in value):
@@ -189,7 +238,9 @@ def natural(value: object, place: Place) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise _wrong_type("a whole number", value, place)
     if value < 0:
-        raise place.fail(f"{value} is negative", "write a whole number from 0 on")
+        raise place.fail(f"{shown(value)} is negative", "write a whole number from 0 on")
+    if value > MAX_NATURAL:
+        raise place.fail(f"{shown(value)} is too large", f"write at most {MAX_NATURAL}")
     return value
 
 
@@ -213,13 +264,17 @@ def each(
             raise _wrong_type("an array", value, place)
         items: dict[object, T] = {}
         for index, raw in enumerate(value):
+            if place.faults.is_full:
+                break
             at = place.item(index)
             item = attempt(convert, raw, at, None)
             if item is None:
                 continue
             identity = key(item) if key else item
             if identity in items:
-                at.faults.add(at.path, f"{str(identity)!r} is listed twice", "keep one of the two")
+                at.faults.add(
+                    at.path, f"{shown(str(identity))} is listed twice", "keep one of the two"
+                )
             items.setdefault(identity, item)
         return tuple(items.values())
 
@@ -239,7 +294,9 @@ def choice(what: str, allowed: Sequence[T]) -> Convert[T]:
         for it in allowed:
             if it == word:
                 return it
-        raise place.fail(f"unknown {what} {word!r}", allowed_hint(word, tuple(map(str, allowed))))
+        raise place.fail(
+            f"unknown {what} {shown(word)}", allowed_hint(word, tuple(map(str, allowed)))
+        )
 
     return read
 
@@ -254,7 +311,7 @@ def parsed(parse: Callable[..., T]) -> Convert[T]:
 
 
 def _wrong_type(wants: str, value: object, place: Place) -> InputError:
-    return place.fail(f"{_SHORT.repr(value)} is {_type_name(value)}", f"write {wants}")
+    return place.fail(f"{shown(value)} is {_type_name(value)}", f"write {wants}")
 
 
 def _short_repr() -> Repr:

@@ -36,6 +36,10 @@ FREE_THREADED_MIN_PYTHON: Final = (3, 15)
 """The first CPython whose limited API covers free-threaded builds."""
 
 
+_MAX_SKIPPED: Final = 20
+"""Most names that an error lists."""
+
+
 class Decision(NamedTuple):
     """What was decided about one variant. A tuple, since a trace may have thousands."""
 
@@ -261,7 +265,9 @@ def _count(resolution: Resolution, host: Host) -> str:
     system = Compute(backend=host.backend, version=host.backend_version)
     text = f"no variant for {system} among {found} found" if found else "no build variants found"
     if skipped:
-        text += f"; skipped {len(skipped)} not named like a variant: {', '.join(skipped)}"
+        names = [name if name.isprintable() else ascii(name) for name in skipped[:_MAX_SKIPPED]]
+        names += ["..."] * (len(skipped) > _MAX_SKIPPED)
+        text += f"; skipped {len(skipped)} not named like a variant: {', '.join(names)}"
     return text
 
 

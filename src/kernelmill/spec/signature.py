@@ -27,7 +27,7 @@ from typing import Final, Literal
 
 from kernelmill.spec.digest import SIGNATURE_FILE
 from kernelmill.spec.errors import InputError, SignatureError
-from kernelmill.spec.reader import Faults, Place, choice, each, natural, table, text
+from kernelmill.spec.reader import Faults, Place, choice, each, natural, table, text, unique_keys
 
 DOMAIN: Final = b"kernelmill:metadata.json:1\n"
 """What the signed message begins with."""
@@ -91,7 +91,7 @@ def parse(content: str, *, where: str = SIGNATURE_FILE) -> SignatureSet:
     if len(content) > MAX_BYTES:
         raise SignatureError(f"larger than {MAX_BYTES} bytes", where=where)
     try:
-        raw = json.loads(content, object_pairs_hook=_unique_keys)
+        raw = json.loads(content, object_pairs_hook=unique_keys)
     except (ValueError, RecursionError) as error:
         raise SignatureError(
             f"not a signature file: {error}", where=where, hint="sign the build again"
@@ -104,13 +104,6 @@ def parse(content: str, *, where: str = SIGNATURE_FILE) -> SignatureSet:
         first = faults.found[0]
         raise SignatureError(first.problem, where=first.where, hint=first.hint)
     return found
-
-
-def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        raise ValueError("a key is given twice")
-    return values
 
 
 def _signature_set(raw: object, place: Place) -> SignatureSet:

@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, Final
 
 from kernelmill.spec.errors import InputError, InvalidName, StatusError
 from kernelmill.spec.names import RepoId
+from kernelmill.spec.reader import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FILE_NAME: Final = "kernel-status.toml"
 DEFAULT_REVISION: Final = "main"
-MAX_BYTES: Final = 64 * 1024
-"""More than any status needs."""
+MAX_BYTES: Final = 4 * 1024
+"""More than any status needs, and what a TOML reader can be kept busy with for a moment only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,8 @@ def parse(content: str, *, where: str = FILE_NAME) -> Redirect:
     Raises:
         StatusError: it is not TOML, of an unknown kind, or leaves out what its kind needs.
     """
+    if len(content) > MAX_BYTES:
+        raise StatusError(f"larger than {MAX_BYTES} bytes", where=where, hint=_HINT)
     try:
         raw = tomllib.loads(content)
     except (ValueError, RecursionError) as error:
@@ -54,7 +57,7 @@ def read(raw: Mapping[str, object], *, where: str = FILE_NAME) -> Redirect:
         raise StatusError(f"{FILE_NAME} must contain a 'kind' field", where=where, hint=_HINT)
     if kind != "redirect":
         raise StatusError(
-            f"Unknown kernel status kind: {kind!r}",
+            f"Unknown kernel status kind: {shown(kind)}",
             where=where,
             hint="a newer version of kernelmill may know it; this one knows 'redirect'",
         )
@@ -83,10 +86,12 @@ def _redirect(raw: Mapping[str, object], where: str) -> Redirect:
             f"{FILE_NAME} must contain a 'destination' field", where=where, hint=_HINT
         )
     if not isinstance(revision, str) or not revision:
-        raise StatusError(f"{revision!r} is not a revision", where=f"{where} revision", hint=_HINT)
+        raise StatusError(
+            f"{shown(revision)} is not a revision", where=f"{where} revision", hint=_HINT
+        )
     try:
         if not isinstance(destination, str):
-            raise InvalidName(f"{destination!r} is not a repository id")
+            raise InvalidName(f"{shown(destination)} is not a repository id")
         return Redirect(destination=RepoId.parse(destination), revision=revision)
     except InputError as error:
         raise StatusError(error.problem, where=f"{where} destination", hint=_HINT) from error

@@ -249,7 +249,7 @@ def test_repository_without_builds_and_without_a_status_says_so(hub: MemoryHub) 
     [
         pytest.param(b"kind = 'x'", "Unknown kernel status kind: 'x'", id="kind"),
         pytest.param(b"\xff", "not valid TOML", id="not-text"),
-        pytest.param(b"#" * 65537, "larger than 65536 bytes", id="huge"),
+        pytest.param(b"#" * 4097, "larger than 4096 bytes", id="huge"),
     ],
 )
 def test_bad_status_is_named(hub: MemoryHub, content: bytes, problem: str) -> None:

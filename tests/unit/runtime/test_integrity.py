@@ -5,20 +5,26 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.unit.runtime.kernel_files import kernel_files, oid_of, unload_kernels, write_files
+from tests.unit.runtime.signed_kernels import Signer
 
 from kernelmill.runtime import integrity, stamps
+from kernelmill.runtime import load as load_module
 from kernelmill.runtime.load import RepoInfo, load_variant
+from kernelmill.runtime.signatures import VerificationResult, verify_variant
 from kernelmill.spec.errors import DigestMismatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
     from types import ModuleType
+
+    from kernelmill.spec.digest import Digest
 
 COMMIT = "a" * 40
 SOURCES = {"extra.py": "NAME = 'extra'\n", "inner/deep.py": "NAME = 'deep'\n"}
@@ -280,3 +286,65 @@ def test_folder_outside_a_cache_gets_no_stamps(tmp_path: Path, hashed: list[str]
         load(folder, tmp_path)
         assert hashed == ["__init__.py"]
     assert not list(tmp_path.rglob("checked"))
+
+
+def test_forged_marks_do_not_count_where_a_signature_is_required(
+    build: Path, root: Path, hashed: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who signed the metadata did not sign what the cache notes of the files."""
+    signer = Signer()
+    signature = signer.file((build / "metadata.json").read_bytes())
+    (build / "metadata.json.sig").write_bytes(signature)
+    load(build, root)
+    forge(build, "data.abi3.so")
+    found = verify_variant(build, keys=[signer.public])
+    assert isinstance(found, VerificationResult.DigestVerificationFailure)
+    key = signer.write_public(tmp_path / "keys" / "release.pub")
+    monkeypatch.setenv("KERNELS_TRUSTED_KEYS", str(key))
+    with pytest.raises(DigestMismatch, match=r"File hash mismatch for data\.abi3\.so"):
+        load(build, root)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"format":1,"files":[5]}', "\0"])
+def test_odd_stamps_are_as_if_there_were_none(
+    build: Path, root: Path, hashed: list[str], text: str
+) -> None:
+    load(build, root)
+    (path,) = root.rglob("checked/*/*.json")
+    path.write_text(text)
+    load(build, root)
+
+
+def test_folders_without_end_are_refused(build: Path, root: Path) -> None:
+    deep = build.joinpath(*"a" * 120)
+    deep.mkdir(parents=True)
+    with pytest.raises(DigestMismatch, match="Too many folders in folders: a/a"):
+        load(build, root)
+
+
+def test_file_that_goes_away_during_the_import_is_named(
+    build: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = integrity.check_integrity
+
+    def check_and_clear(
+        folder: Path, digest: Digest | None, *, root: Path, is_thorough: bool
+    ) -> tuple[str, ...]:
+        findings = check(folder, digest, root=root, is_thorough=is_thorough)
+        (build / "__init__.py").unlink()
+        (build / "__init__.py").symlink_to("nowhere")
+        return findings
+
+    monkeypatch.setattr(load_module, "check_integrity", check_and_clear)
+    monkeypatch.setattr(load_module, "_module_file", lambda folder, _: folder / "__init__.py")
+    with pytest.raises(DigestMismatch, match="cannot be read any more: No such file"):
+        load(build, root)
+
+
+def test_folder_that_goes_away_during_the_check_is_named(build: Path, root: Path) -> None:
+    shutil.rmtree(build / "inner")
+    (build / "inner").symlink_to(build / "inner")
+    found = integrity.check_integrity(build, None, root=root)
+    assert found == ("Link to nowhere: inner",)
+    gone = integrity.check_integrity(build / "gone", None, root=root)
+    assert gone == (f"Unreadable folder: {build / 'gone'}: No such file or directory",)

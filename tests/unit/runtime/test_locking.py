@@ -10,7 +10,7 @@ from tests.unit.runtime.kernel_files import MemoryHub, kernel_files
 
 from kernelmill.runtime import locking
 from kernelmill.runtime.cli import main
-from kernelmill.runtime.errors import NotTrusted, VersionNotFound
+from kernelmill.runtime.errors import NotTrusted, Unresolved, VersionNotFound
 from kernelmill.runtime.locking import (
     Locker,
     find_cycles,
@@ -315,3 +315,14 @@ def test_lock_file_is_found_by_folder_and_by_name(tmp_path: Path) -> None:
         find_lockfile(tmp_path)
     (tmp_path / "kernels.lock").write_text("[]")
     assert find_lockfile(tmp_path) == find_lockfile(tmp_path / "kernels.lock")
+
+
+def test_lock_of_kernels_without_end_is_refused(
+    hub: MemoryHub, cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locking, "MAX_KERNELS", 3)
+    for number in range(4):
+        build = files_with(wish(f"acme/k{number + 1}"), value=number)
+        hub.publish(f"acme/k{number}", "v1", {"torch-cpu": build})
+    with pytest.raises(Unresolved, match=r"acme/k3 version 1: .* load more than 3 kernels"):
+        Locker(hub=hub, cache=cache).lock([wish("acme/k0")])

@@ -88,7 +88,11 @@ def test_other_arguments_are_another_call(loader: Loader, other: dict[str, Any])
     assert calls_of(loader, **other) == 1
 
 
-@pytest.mark.parametrize("name", [each for each in DECIDING_VARIABLES if each != "KERNELS_STRICT"])
+SIGNATURES = ("KERNELS_REQUIRE_SIGNATURE", "KERNELS_TRUSTED_KEYS", "KERNELS_TRUSTED_WORKFLOWS")
+UNKEPT = {"KERNELS_STRICT", *SIGNATURES}
+
+
+@pytest.mark.parametrize("name", [each for each in DECIDING_VARIABLES if each not in UNKEPT])
 def test_other_environment_is_another_call(
     loader: Loader, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -100,6 +104,22 @@ def test_other_environment_is_another_call(
 def test_strict_mode_keeps_no_calls(loader: Loader, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KERNELS_STRICT", "1")
     assert calls_of(loader, version=1) == 2
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_gate_is_asked_each_time_when_a_signature_is_required(
+    loader: Loader, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """The same variable may name a folder from which a key was taken away."""
+    loader.get_kernel("acme/toy", version=1)
+    monkeypatch.setenv(name, "1")
+    assert calls_of(loader, version=1) == 2
+
+
+def test_name_that_is_no_key_reaches_the_function(loader: Loader) -> None:
+    names: Any = ["acme/toy"]
+    assert loader.get_kernel(names, version=1) is loader.module
+    assert loader.calls == 1
 
 
 @pytest.mark.parametrize(

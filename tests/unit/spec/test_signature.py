@@ -134,7 +134,9 @@ def test_anything_else_is_refused(changed: object, message: str) -> None:
     [
         pytest.param("", "not a signature file", id="empty"),
         pytest.param(json.dumps(document())[:40], "not a signature file", id="truncated"),
-        pytest.param('{"version": 1, "version": 1}', "a key is given twice", id="key-twice"),
+        pytest.param(
+            '{"version": 1, "version": 1}', "key 'version' is given twice", id="key-twice"
+        ),
         pytest.param("[" * 10_000, "not a signature file", id="deep"),
         pytest.param(" " * (MAX_BYTES + 1), f"larger than {MAX_BYTES} bytes", id="huge"),
     ],

@@ -11,6 +11,7 @@ import time
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from huggingface_hub import get_session
@@ -35,7 +36,25 @@ if TYPE_CHECKING:
         def headers(self) -> Mapping[str, str]:
             """The reply's headers; names in any case."""
 
+        @property
+        def status_code(self) -> int:
+            """The HTTP status."""
 
+        def iter_bytes(self, chunk_size: int) -> Iterator[bytes]:
+            """Read the body, unpacked."""
+
+        def close(self) -> None:
+            """Read no more."""
+
+
+MAX_REPLIES: Final = 1000
+"""Most replies to one question: the pages of a listing may lead on to each other for ever."""
+MAX_ANSWER_S: Final = 300.0
+"""How long a whole answer may take, with signs of life."""
+MAX_ANSWER_BYTES: Final = 128 * 1024 * 1024
+"""Most of one reply, unpacked: a listing of a hundred thousand files takes a quarter of that."""
+MAX_WAIT_S: Final = 60.0
+"""How long a Hub may have its caller wait before the next try."""
 ANSWER_TIMEOUT_S: Final = 10.0
 """How long a Hub may leave a question without a sign of life; huggingface_hub waits for ever."""
 
@@ -46,10 +65,21 @@ class _Patience:
 
     limit_s: float
     silent_since_s: float
+    started_s: float
+    replies: int = 0
 
 
 _patience: ContextVar[_Patience | None] = ContextVar("kernelmill_patience", default=None)
+_is_download: ContextVar[bool] = ContextVar("kernelmill_is_download", default=False)
 
+READ_BYTES: Final = 1 << 16
+FIRST_ERROR: Final = 400
+MAX_WAIT_DIGITS: Final = 9
+WAITS: Final = (
+    ("Retry-After", re.compile(r"^\s*([0-9]+)\s*$")),
+    ("RateLimit", re.compile(r"\bt=([0-9]+)")),
+)
+"""Headers that say for how many seconds to wait, and where in them."""
 COMMIT_HEADER: Final = "X-Repo-Commit"
 ETAG_HEADERS: Final = ("ETag", "X-Linked-ETag")
 SAFE_ETAG: Final = re.compile(r'(?:W/)?"?[A-Za-z0-9_-][A-Za-z0-9._=+-]{0,199}"?')
@@ -72,6 +102,19 @@ def guard_client() -> None:
 
 
 @contextmanager
+def downloading() -> Iterator[None]:
+    """In the block, do not wait for as long as a Hub likes before the next try.
+
+    It holds for this thread alone. A download itself may take any time.
+    """
+    token = _is_download.set(True)
+    try:
+        yield
+    finally:
+        _is_download.reset(token)
+
+
+@contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
     """Give up in the block after so long without a sign of life.
 
@@ -80,7 +123,8 @@ def time_limit(seconds: float) -> Iterator[None]:
     It holds for this thread alone: the client also serves the program's own requests.
     """
     guard_client()
-    token = _patience.set(_Patience(limit_s=seconds, silent_since_s=time.monotonic()))
+    now_s = time.monotonic()
+    token = _patience.set(_Patience(limit_s=seconds, silent_since_s=now_s, started_s=now_s))
     try:
         yield
     finally:
@@ -98,6 +142,7 @@ def limit_time(request: Request) -> None:
         return
     if time.monotonic() - patience.silent_since_s > patience.limit_s:
         raise TimeoutError("timed out")
+    _ensure_in_time(patience)
     given = request.extensions.get("timeout") or {}
     if all(value is None for value in given.values()):
         steps = ("connect", "read", "write", "pool")
@@ -112,6 +157,14 @@ def check_reply(reply: Response) -> None:
     """
     if patience := _patience.get():
         patience.silent_since_s = time.monotonic()
+        patience.replies += 1
+        if patience.replies > MAX_REPLIES:
+            raise HubError(
+                f"the Hub answers with more than {MAX_REPLIES} pages", hint="do not trust this Hub"
+            )
+        _read_all(reply, patience)
+    if patience or _is_download.get():
+        ensure_short_wait(reply)
     commit = reply.headers.get(COMMIT_HEADER)
     if commit is None:
         return  # not a Hub's word on a file, and huggingface_hub keeps nothing without it
@@ -122,6 +175,53 @@ def check_reply(reply: Response) -> None:
             raise HubError(
                 f"the Hub gives a file the {name} {etag[:80]!r}", hint="do not trust this Hub"
             )
+
+
+def ensure_short_wait(reply: Response) -> None:
+    """Stop a reply by which huggingface_hub would sleep for as long as the Hub likes.
+
+    Raises:
+        TimeoutError: the Hub wants its caller to come back much later.
+    """
+    if reply.status_code < FIRST_ERROR:
+        return
+    for name, pattern in WAITS:
+        for text in pattern.findall(reply.headers.get(name) or ""):
+            if len(text) > MAX_WAIT_DIGITS or int(text) > MAX_WAIT_S:
+                raise TimeoutError(f"it asks to wait {text:.20} s")
+    date = parse_date(reply.headers.get("Retry-After"))
+    if date and date - time.time() > MAX_WAIT_S:
+        raise TimeoutError("it asks to wait for a later time")
+
+
+def parse_date(text: str | None) -> float | None:
+    """Return an HTTP date in seconds since 1970; None for anything else."""
+    try:
+        return None if text is None else parsedate_to_datetime(text).timestamp()
+    except (ValueError, OverflowError, TypeError):
+        return None
+
+
+def _ensure_in_time(patience: _Patience) -> None:
+    if time.monotonic() - patience.started_s > MAX_ANSWER_S:
+        raise TimeoutError("its answer does not end")
+
+
+def _read_all(reply: Response, patience: _Patience) -> None:
+    """Read a reply to its end, as its client would do next, but not for ever."""
+    size_bytes, chunks = 0, []
+    for chunk in reply.iter_bytes(READ_BYTES):
+        size_bytes += len(chunk)
+        if size_bytes > MAX_ANSWER_BYTES:
+            reply.close()
+            raise HubError(
+                f"the Hub answers with more than {MAX_ANSWER_BYTES} bytes",
+                hint="do not trust this Hub",
+            )
+        chunks.append(chunk)
+        _ensure_in_time(patience)
+    # Where the client keeps what was read; there is no other way to give it back.
+    vars(reply)["_content"] = b"".join(chunks)
 
 
 def ensure_commit(value: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -37,11 +38,13 @@ from kernelmill.runtime.hub import Refs, RemoteFile
 from kernelmill.runtime.hub.blobs import BlobStore
 from kernelmill.runtime.hub.guard import (
     ANSWER_TIMEOUT_S,
+    downloading,
     ensure_commit,
     ensure_hash,
     guard_client,
     time_limit,
 )
+from kernelmill.runtime.revisions import is_revision
 from kernelmill.runtime.settings import API_VERSION
 from kernelmill.spec.errors import HubError, KernelError
 
@@ -128,10 +131,8 @@ class RemoteHub:
         with time_limit(self._timeout_s), translated_errors(self._endpoint, repo=repo):
             refs = self._api.list_repo_refs(str(repo), repo_type=REPO_TYPE)
             return Refs(
-                branches={
-                    _text(ref.name): ensure_commit(ref.target_commit) for ref in refs.branches
-                },
-                tags={_text(ref.name): ensure_commit(ref.target_commit) for ref in refs.tags},
+                branches=_usable({_text(it.name): it.target_commit for it in refs.branches}),
+                tags=_usable({_text(it.name): it.target_commit for it in refs.tags}),
             )
 
     def fetch_commit(self, repo: RepoId, revision: str) -> str:
@@ -208,7 +209,7 @@ class RemoteHub:
         url = hf_hub_url(
             str(repo), file.path, repo_type=REPO_TYPE, revision=commit, endpoint=self._endpoint
         )
-        with store.receive(file) as blob:
+        with downloading(), store.receive(file) as blob:
             if blob.is_whole:
                 return
             headers = build_hf_headers(
@@ -292,14 +293,23 @@ def _translate(
             )
         case HfHubHTTPError():
             return _refusal(error, where)
-        case OSError(filename=str() | bytes() as path):
-            return CacheUnusable(
-                f"cannot write the cache: {error.strerror}",
-                where=str(path),
-                hint="set KERNELS_CACHE to a folder that can be written",
-            )
+        case OSError():
+            return _unwritable(error, where)
         case _:
             return None
+
+
+def _unwritable(error: OSError, where: str) -> CacheUnusable | None:
+    """Return what the system said of a file of the cache; None when it is about a connection."""
+    is_full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+    if not is_full and not isinstance(error.filename, str | bytes):
+        return None
+    hint = "set KERNELS_CACHE to a folder that can be written"
+    return CacheUnusable(
+        f"cannot write the cache: {error.strerror}",
+        where=str(error.filename or where),
+        hint="make room, or set KERNELS_CACHE to a folder that has some" if is_full else hint,
+    )
 
 
 def _file(entry: RepoFile) -> RemoteFile:
@@ -311,6 +321,14 @@ def _file(entry: RepoFile) -> RemoteFile:
         oid=ensure_hash(entry.blob_id),
         sha256=ensure_hash(sha256) if sha256 else "",
     )
+
+
+def _usable(names: Mapping[str, object]) -> dict[str, str]:
+    """Return the branches or tags that can be asked for. The cache notes them under their names."""
+    for name in names:
+        if not is_revision(name):
+            log.warning("the Hub names the revision %a, which cannot be one; left out", name[:80])
+    return {name: ensure_commit(it) for name, it in names.items() if is_revision(name)}
 
 
 def _text(value: object) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.errors import MissingDependency
+from kernelmill.runtime.files import TooLarge, read_text
 from kernelmill.spec.errors import SignatureError
 from kernelmill.spec.signature import parse_public_keys, signed_message
 
@@ -79,9 +80,9 @@ def read_trusted_keys(path: Path) -> tuple[PublicKey, ...]:
 def _read(path: Path) -> str:
     hint = "give a PEM file of public keys, or a folder of such files"
     try:
-        if path.stat().st_size > _MAX_KEY_FILE_BYTES:
-            raise SignatureError("too large for a file of keys", where=str(path), hint=hint)
-        return path.read_text(encoding="utf-8")
+        return read_text(path, limit_bytes=_MAX_KEY_FILE_BYTES)
+    except TooLarge as error:
+        raise SignatureError("too large for a file of keys", where=str(path), hint=hint) from error
     except OSError as error:
         raise SignatureError(
             f"cannot be read: {error.strerror}", where=str(path), hint=hint

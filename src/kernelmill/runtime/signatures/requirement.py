@@ -25,8 +25,10 @@ def ensure_signed(
     *,
     metadata: Metadata | None = None,
     root: Path | None = None,
-) -> None:
+) -> bool:
     """Stop here unless the settings ask for no signature, or the build has one that they accept.
+
+    Returns whether they ask for one.
 
     The build's files are not looked at: the signed metadata lists them, and whoever loads them
     compares them with it.
@@ -45,7 +47,7 @@ def ensure_signed(
     """
     settings = settings or read_signature_settings()
     if not settings.is_required:
-        return
+        return False
     # Costs nothing where nothing is required.
     from kernelmill.runtime.signatures.results import describe  # noqa: PLC0415
     from kernelmill.runtime.signatures.verification import (  # noqa: PLC0415
@@ -61,6 +63,7 @@ def ensure_signed(
     if metadata is not None and found.metadata != metadata:
         raise _not_signed(folder, "metadata.json was exchanged while it was loaded")
     log.info("%s is signed by %s", folder, found.signer)
+    return True
 
 
 def read_signers(settings: SignatureSettings) -> Signers:

@@ -91,7 +91,7 @@ def verify_variant(
     found = verify_metadata(folder, signers, root=root)
     if not isinstance(found, SignedMetadata):
         return found
-    violations = check_integrity(folder, found.metadata.digest, root=root)
+    violations = check_integrity(folder, found.metadata.digest, root=root, is_thorough=True)
     if violations:
         return DigestVerificationFailure(violations=list(violations))
     return Success(signer=found.signer)
