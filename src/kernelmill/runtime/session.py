@@ -208,6 +208,7 @@ def open_session(
     backend: str | None = None,
     user_agent: str | Mapping[str, str] | None = None,
     is_offline: bool = False,
+    is_fresh: bool = False,
 ) -> Session:
     """Return the session that the environment describes.
 
@@ -215,9 +216,14 @@ def open_session(
         backend: ``cpu`` or the backend of the installed PyTorch, which is also the default.
         user_agent: said to the Hub, besides what is said anyway.
         is_offline: use no network, whatever the environment says.
+        is_fresh: ask the Hub where branches point even if its last answer would still hold.
     """
     settings = read_settings()
-    settings = replace(settings, is_offline=settings.is_offline or is_offline)
+    settings = replace(
+        settings,
+        is_offline=settings.is_offline or is_offline,
+        max_age_s=0.0 if is_fresh else settings.max_age_s,
+    )
     host = probe_host()
     if backend is not None:
         host = host.with_backend(Backend.parse(backend, where="backend"))
