@@ -80,8 +80,9 @@ def test_warm_load_makes_no_request_and_imports_no_client(world: World) -> None:
     world.requests()
     assert [world.load(way) for way in ways] == [f"1 {NOTHING_IMPORTED}"] * 4
     world.command("explain", "acme/toy")
-    world.command("versions", "acme/toy")
     assert world.requests() == []
+    world.command("versions", "acme/toy")
+    assert world.requests() == ["GET /api/kernels/acme/toy/refs"], "which versions there are now"
 
 
 def test_revalidation_is_as_often_as_the_environment_says(own: World) -> None:
