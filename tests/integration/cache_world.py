@@ -61,14 +61,16 @@ class World:
         version: int = 1,
         repo: str = "acme/toy",
         sources: Mapping[str, str] | None = None,
+        is_here: bool = False,
     ) -> None:
-        """Publish a build as ``v<version>``."""
+        """Publish a build as ``v<version>``, from another machine unless ``is_here``."""
         count = len(list(self.folder.glob("repository*")))
         folder = self.folder / f"repository{count}"
         files = kernel_files(value=value, version=version, sources=sources)
         write_files(folder / "build/torch-cpu", files)
         write_files(folder, {"CARD.md": CARD})
-        self.command("upload", str(folder), "--repo-id", repo)
+        cache = self.cache if is_here else self.folder / "elsewhere"
+        self.command("upload", str(folder), "--repo-id", repo, KERNELS_CACHE=str(cache))
 
     def command(self, *arguments: str, status: int = 0, **env: str) -> str:
         """Run a ``kernels`` command, and return what it printed."""

@@ -80,8 +80,9 @@ def test_warm_load_makes_no_request_and_imports_no_client(world: World) -> None:
     world.requests()
     assert [world.load(way) for way in ways] == [f"1 {NOTHING_IMPORTED}"] * 4
     world.command("explain", "acme/toy")
-    world.command("versions", "acme/toy")
     assert world.requests() == []
+    world.command("versions", "acme/toy")
+    assert world.requests() == ["GET /api/kernels/acme/toy/refs"], "which versions there are now"
 
 
 def test_revalidation_is_as_often_as_the_environment_says(own: World) -> None:
@@ -177,10 +178,25 @@ def test_readers_never_see_half_a_branch_while_one_updates(own: World) -> None:
     assert ref.stat().st_ino == inode, "what is the same is not written again"
 
 
+def test_what_was_uploaded_here_is_loaded_here(own: World) -> None:
+    own.load()
+    own.upload(2, sources=SOURCES)
+    assert own.load().startswith("1 "), "another machine's upload is noticed later"
+    own.upload(3, sources=SOURCES, is_here=True)
+    assert own.load().startswith("3 ")
+
+
+def test_update_knows_a_shortened_commit(own: World) -> None:
+    own.load()
+    commit = commit_of(own)
+    own.load(f"{{'revision': '{commit[:7]}'}}")
+    assert own.command("update") == f"acme/toy  v1  {commit}  unchanged  torch-cpu\n"
+
+
 def test_update_says_what_moved_and_fetches_it(own: World) -> None:
     own.load()
     before = commit_of(own)
-    assert own.command("update") == f"acme/toy  v1  {before}  torch-cpu\n"
+    assert own.command("update") == f"acme/toy  v1  {before}  unchanged  torch-cpu\n"
     own.upload(2, sources=SOURCES)
     printed = json.loads(own.command("update", "acme/toy", "--json"))
     (kernel,) = printed.pop("kernels")

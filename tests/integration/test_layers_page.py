@@ -6,14 +6,16 @@ import sys
 from pathlib import Path
 
 from tests.integration.markdown import read_blocks, run_page
-from tests.unit.runtime.kernel_files import kernel_files, write_files
 
 
 def test_page_runs_as_written(tmp_path: Path, root: Path) -> None:
     page = root / "docs" / "layers.md"
-    kernel, model = (block.body for block in read_blocks(page)[:2])
-    sources = {"__init__.py": "from . import layers\n", "layers.py": kernel}
-    write_files(tmp_path / "fast-scale/build/torch-cpu", kernel_files(sources=sources))
+    kernel, metadata, model = (block.body for block in read_blocks(page)[:3])
+    build = tmp_path / "fast-scale/build/torch-cpu"
+    build.mkdir(parents=True)
+    (build / "__init__.py").write_text("from . import layers\n")
+    (build / "layers.py").write_text(kernel)
+    (build / "metadata.json").write_text(metadata)
     home = "from kernelmill.runtime.layers import"
     (tmp_path / "model.py").write_text(model.replace("from kernels import", home))
     env = {

@@ -64,7 +64,10 @@ def _apply(document: tomlkit.TOMLDocument, edit: Edit) -> None:
             _move(document, path, to)
         case Copy(path, name):
             holder = _holder(_table(document, path[:-1]), path[-1])
-            twin = _named_anew(copy.deepcopy(_item(holder, path[-1])))
+            item = _item(holder, path[-1])
+            twin = _named_anew(copy.deepcopy(item))
+            if _is_table(item) and not item.as_string().endswith(("\n\n", "\n\r\n")):
+                twin.trivia.indent = "\n"  # an empty line between the two, as between others
             holder._insert_after(path[-1], SingleKey(name), twin)
         case _:
             assert_never(edit)

@@ -9,8 +9,11 @@ from kernelmill.runtime import tree
 from kernelmill.runtime.bundles import find_bundled
 from kernelmill.runtime.errors import CacheUnusable
 from kernelmill.runtime.fetch import is_complete
-from kernelmill.runtime.resolvers import usual_chain
+from kernelmill.runtime.resolvers import find_local, usual_chain
 from kernelmill.runtime.revisions import versions_of
+from kernelmill.runtime.selection import resolve_local
+from kernelmill.runtime.signatures.requirement import ensure_signed
+from kernelmill.runtime.signatures.settings import read_signature_settings
 from kernelmill.runtime.trust import check_publisher
 from kernelmill.spec.errors import HubError, KernelError
 from kernelmill.spec.names import RepoId
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from kernelmill.runtime.session import Session
     from kernelmill.spec.dependencies import KernelDependency
     from kernelmill.spec.host import Host
+    from kernelmill.spec.metadata import Metadata
     from kernelmill.spec.resolve import Resolution
 
 
@@ -55,17 +59,20 @@ class Explanation:
     endpoint: str
     distrust: str
     """Why its code would be refused; empty when it would not."""
-    choice: Choice
+    choice: Choice | None
+    """The commit on the Hub; None where a folder takes its place."""
     resolution: Resolution
     host: Host
     folder: Path | None
-    """Where the chosen build is, or would be, in the cache."""
+    """Where the chosen build is, or would be: in the cache, or in ``override``."""
     versions: tuple[int, ...]
     """The versions there are; looked up only where the revision holds no builds."""
     is_cached: bool
-    """Whether all of the chosen build has been fetched."""
+    """Whether all of the chosen build is here."""
     override: Path | None = None
-    """The folder of ``LOCAL_KERNELS`` or of a bundle that is loaded instead of all this."""
+    """The folder of ``LOCAL_KERNELS`` or of a bundle that is loaded; the Hub is not asked then."""
+    objection: str = ""
+    """Why the chosen build would be refused for itself; empty when it would not."""
     redirected_from: tuple[str, ...] = ()
     """The repositories that led to ``repo``, the one that was asked for first."""
     dependencies: tuple[Dependency, ...] = ()
@@ -74,23 +81,32 @@ class Explanation:
     @property
     def would_load(self) -> str:
         """The build that the call would load; empty when it would be refused, or none fits."""
-        chosen = self.resolution.chosen
-        is_refused = self.distrust or any(it.objection for it in self.dependencies)
-        return str(chosen) if chosen and not is_refused else ""
+        is_refused = self.distrust or self.objection
+        if is_refused or any(it.objection for it in self.dependencies):
+            return ""
+        return self.chosen
+
+    @property
+    def chosen(self) -> str:
+        """The folder name of the build that fits best; empty when none does."""
+        if self.override is not None:
+            return self.folder.name if self.folder else ""
+        return str(self.resolution.chosen or "")
 
     def as_json(self) -> dict[str, object]:
         """Return the explanation as the command's ``--json`` gives it."""
-        chosen = self.resolution.chosen
+        choice = self.choice
         return {
             "version": 1,
             "repo": self.repo,
             "endpoint": self.endpoint,
             "trust": {"is_trusted": not self.distrust, "reason": self.distrust},
-            "revision": {
-                "name": self.choice.name,
-                "commit": self.choice.commit,
-                "version": self.choice.version,
-                "advice": self.choice.advice,
+            "revision": choice
+            and {
+                "name": choice.name,
+                "commit": choice.commit,
+                "version": choice.version,
+                "advice": choice.advice,
             },
             "host": host_json(self.host),
             "variants": [
@@ -103,8 +119,9 @@ class Explanation:
                 for each in self.resolution.trace
             ],
             "skipped": list(self.resolution.skipped),
-            "chosen": str(chosen) if chosen else None,
+            "chosen": self.chosen or None,
             "would_load": self.would_load or None,
+            "reason": self.objection,
             "folder": str(self.folder) if self.folder else None,
             "is_cached": self.is_cached,
             "override": str(self.override) if self.override else None,
@@ -118,6 +135,11 @@ def explain(
 ) -> Explanation:
     """Return what ``get_kernel`` would do with the same arguments. Fetches metadata alone."""
     repo = RepoId.parse(repo_id)
+    override = session.local_kernels.get(repo_id) or find_bundled(
+        repo, version=version, revision=revision
+    )
+    if override is not None:
+        return _explain_folder(session, repo, override)
     selection = session.trace(repo, version=version, revision=revision)
     distrust = _distrust(session, (*selection.redirected_from, selection.repo))
     chosen = selection.resolution.chosen
@@ -132,11 +154,46 @@ def explain(
         versions=() if selection.resolution.trace else _versions(session, repo),
         is_cached=chosen is not None
         and is_complete(session.cache, selection.repo, selection.choice.commit, str(chosen)),
-        override=session.local_kernels.get(repo_id)
-        or find_bundled(repo, version=version, revision=revision),
+        objection=_unsigned(session, selection) if chosen and not distrust else "",
         redirected_from=tuple(map(str, selection.redirected_from)),
         dependencies=_dependencies(session, selection) if chosen and not distrust else (),
     )
+
+
+def _explain_folder(session: Session, repo: RepoId, override: Path) -> Explanation:
+    """Explain what is loaded from a folder: it is the caller's own, so no Hub has a say in it."""
+    objection, build = "", None
+    try:
+        build = find_local(session, override)
+    except KernelError as error:
+        objection = error.problem
+    return Explanation(
+        repo=str(repo),
+        endpoint=session.hub.endpoint,
+        distrust="",
+        choice=None,
+        resolution=resolve_local(override.expanduser(), session.host),
+        host=session.host,
+        folder=build.folder if build else None,
+        versions=(),
+        is_cached=build is not None,
+        override=override,
+        objection=objection,
+        dependencies=_needs(session, build.metadata) if build else (),
+    )
+
+
+def _unsigned(session: Session, selection: Selection) -> str:
+    """Return why the chosen build has no signature that counts; empty where it is not here."""
+    folder = session.folder_of(selection, str(selection.resolution.chosen))
+    settings = read_signature_settings()
+    if not (settings.is_required and folder.is_dir()):
+        return ""
+    try:
+        ensure_signed(folder, settings, root=session.cache.root)
+    except KernelError as error:
+        return error.problem
+    return ""
 
 
 def _distrust(session: Session, repos: tuple[RepoId, ...]) -> str:
@@ -150,6 +207,10 @@ def _dependencies(session: Session, selection: Selection) -> tuple[Dependency, .
         metadata = session.read(selection).metadata
     except CacheUnusable:  # there is no place for it: what is known without it is worth saying
         return ()
+    return _needs(session, metadata)
+
+
+def _needs(session: Session, metadata: Metadata) -> tuple[Dependency, ...]:
     chain = usual_chain(session, trust_remote_code=False)
     found = []
     for wanted in metadata.kernel_depends:

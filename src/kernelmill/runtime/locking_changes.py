@@ -28,9 +28,9 @@ class Change:
         name = f"{self.repo_id} {self.wanted}".rstrip()
         match self.kind:
             case "added":
-                return f"{name}: not locked yet, would be {self.after}"
+                return f"{name}: new, at {self.after}"
             case "removed":
-                return f"{name}: locked, but nothing asks for it"
+                return f"{name}: not asked for any more"
             case "moved":
                 return f"{name}: {self.before} -> {self.after}"
             case "format":

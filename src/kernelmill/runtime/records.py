@@ -123,6 +123,11 @@ class Records:
         revisions = {**known.revisions, revision: (commit, self._now())}
         self._write_listing(repo, known.branches, known.tags, known.asked_at, revisions)
 
+    def forget_listing(self, repo: RepoId) -> None:
+        """Take it that nothing is known of the branches and tags any more."""
+        with suppress(OSError):
+            (self._answers(repo) / "refs.json").unlink(missing_ok=True)
+
     def _write_listing(
         self,
         repo: RepoId,

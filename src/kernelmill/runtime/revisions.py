@@ -18,6 +18,7 @@ COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 VERSION_BRANCH: Final = re.compile(r"v(0|[1-9][0-9]{0,8})")
 MAX_VERSION: Final = 10**9 - 1
 DEFAULT_BRANCH: Final = "main"
+ONCE_ONLINE: Final = "load it once with the network on (HF_HUB_OFFLINE unset)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +59,7 @@ def choose_revision(
     refs = hub.fetch_refs(repo, "" if version is None else f"v{version}")
     if version is not None:
         return choose_version(refs, repo, version, is_offline=hub.is_offline)
-    return choose_newest(refs, repo)
+    return choose_newest(refs, repo, is_offline=hub.is_offline)
 
 
 def _check_version(version: object, repo: RepoId) -> None:
@@ -134,11 +135,11 @@ def _missing_version(
 
 def _missing_version_hint(repo: RepoId, *, is_offline: bool) -> str:
     if is_offline:
-        return "load it once with the network on (HF_HUB_OFFLINE unset)"
+        return ONCE_ONLINE
     return f"`kernels versions {repo}` shows what each version offers"
 
 
-def choose_newest(refs: Refs, repo: RepoId) -> Choice:
+def choose_newest(refs: Refs, repo: RepoId, *, is_offline: bool = False) -> Choice:
     """Return the newest version, or else the main branch, with the advice to pin it."""
     for version, commit in versions_of(refs).items():
         advice = (
@@ -153,6 +154,12 @@ def choose_newest(refs: Refs, repo: RepoId) -> Choice:
             f'code: pin it with get_kernel("{repo}", revision="{commit}")'
         )
         return Choice(name=DEFAULT_BRANCH, commit=commit, advice=advice)
+    if is_offline:
+        raise VersionNotFound(
+            f"No version of '{repo}' is in the local cache and the Hub is in offline mode.",
+            where=str(repo),
+            hint=ONCE_ONLINE,
+        )
     raise VersionNotFound(
         f"'{repo}' has neither a version nor a main branch",
         where=str(repo),

@@ -93,14 +93,20 @@ def select_local(path: Path, host: Host) -> Path:
             f"there is no folder '{path}'", hint="give the folder of a kernel, or of its builds"
         )
     is_build = (path / "metadata.json").is_file()
-    name = path.resolve().name
-    if is_build and variant_of(name) is None:
+    if is_build and variant_of(path.resolve().name) is None:
         return path  # a build under another name, such as Nix gives: there is nothing to compare
     folder = path.resolve().parent if is_build else builds_folder(path)
-    resolution = resolve([name] if is_build else _folder_names(folder), host)
+    resolution = resolve_local(path, host)
     if resolution.chosen is None:
         raise no_variant(resolution, repo=str(path), revision="", host=host)
     return folder / str(resolution.chosen)
+
+
+def resolve_local(path: Path, host: Host) -> Resolution:
+    """Return the decision about each build under ``path``; about none where it is no folder."""
+    if (path / "metadata.json").is_file():
+        return resolve([path.resolve().name], host)
+    return resolve(_folder_names(builds_folder(path)) if path.is_dir() else (), host)
 
 
 def builds_folder(path: Path) -> Path:

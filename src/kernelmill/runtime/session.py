@@ -212,6 +212,7 @@ def open_session(
     is_offline: bool = False,
     endpoint: str | None = None,
     token: str | bool | None = None,
+    is_fresh: bool = False,
 ) -> Session:
     """Return the session that the environment describes.
 
@@ -221,9 +222,14 @@ def open_session(
         is_offline: use no network, whatever the environment says.
         endpoint: another Hub than the environment's.
         token: for the Hub; None for the environment's, False for none.
+        is_fresh: ask the Hub where branches point even if its last answer would still hold.
     """
     settings = read_settings(endpoint=endpoint)
-    settings = replace(settings, is_offline=settings.is_offline or is_offline)
+    settings = replace(
+        settings,
+        is_offline=settings.is_offline or is_offline,
+        max_age_s=0.0 if is_fresh else settings.max_age_s,
+    )
     host = probe_host()
     if backend is not None:
         host = host.with_backend(Backend.parse(backend, where="backend"))

@@ -132,10 +132,15 @@ def _update_kernel(repo: RepoId, *, is_allowed: bool) -> KernelUpdate:
         refs=tuple(
             _update_ref(session, repo, name, before[name], known.get(name, ""), may_fetch=may_fetch)
             for name in sorted(before)
-            if name in known or not name.startswith("refs/")
+            if name in known or not _is_fixed(name, before[name])
         ),
         problem="" if may_fetch else "its publisher is not trusted: nothing was fetched",
     )
+
+
+def _is_fixed(name: str, commit: str) -> bool:
+    """Tell whether a name that the Hub does not list can go away: not so a shortened commit."""
+    return name.startswith("refs/") or commit.startswith(name)
 
 
 def _update_ref(

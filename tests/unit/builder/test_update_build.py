@@ -73,6 +73,15 @@ def test_manifest_is_rewritten_with_its_comments(
     assert sorted(it.name for it in root.glob(".*")) == []
 
 
+def test_twin_of_a_kernel_has_an_empty_line_before_it(tmp_path: Path) -> None:
+    old = OLD.replace('backend = "rocm"', 'language = "cuda-hipify"').replace(".hip", ".cu")
+    old = old.replace("universal = false\n", "")
+    root = write_old(tmp_path, old)
+    (root / "relu" / "relu.cu").touch()
+    assert main(["update-build", str(root)]) == 0
+    assert '"relu/relu.cu"]\n\n[kernel.relu_rocm]\n' in (root / "build.toml").read_text()
+
+
 def test_rewritten_manifest_needs_nothing_more(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.runtime.kernel_files import MemoryHub, kernel_files
 
+from kernelmill.runtime import api, session
 from kernelmill.runtime.cli import main
 from kernelmill.runtime.cli.output import print_facts, print_table
+from kernelmill.runtime.hub.remembered import RememberedHub
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from kernelmill.runtime.cache import Cache
+    from kernelmill.runtime.hub import Hub
+    from kernelmill.runtime.settings import Settings
+    from kernelmill.spec.host import Host
 
 Printed = tuple[int, str]
 
@@ -67,6 +74,71 @@ def test_doctor_names_a_cache_that_is_a_file(
     status, text = command("doctor")
     assert status == 1
     assert f"the cache {file_as_cache} cannot be made: {file_as_cache} is not a folder" in text
+
+
+def test_doctor_says_all_that_is_wrong_with_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: Callable[..., Printed]
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_ENDPOINT", "hub.example.org")
+    monkeypatch.setenv("KERNELS_REVALIDATE", "soon")
+    monkeypatch.setenv("KERNELS_BUNDLE", str(tmp_path / "bundle"))
+    monkeypatch.setenv("KERNELS_TRUSTED_KEYS", str(tmp_path / "keys"))
+    monkeypatch.setenv("LOCAL_KERNELS", f"acme/toy={tmp_path / 'mine'}")
+    status, text = command("doctor", "--json")
+    findings = json.loads(text)["findings"]
+    assert status == 1
+    assert [each.split(": ")[0] for each in findings] == [
+        "HF_ENDPOINT",
+        "KERNELS_REVALIDATE",
+        "LOCAL_KERNELS",
+        "KERNELS_BUNDLE",
+        str(tmp_path / "keys"),
+    ]
+    assert json.loads(text)["bundles"] == [str(tmp_path / "bundle")]
+    monkeypatch.setenv("LOCAL_KERNELS", "toy")
+    assert "Invalid LOCAL_KERNELS entry: toy." in command("doctor")[1]
+
+
+def test_versions_offline_say_that_nothing_is_here(
+    monkeypatch: pytest.MonkeyPatch, command: Callable[..., Printed]
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    for name in ("versions", "info"):
+        status, text = command(name, "acme/toy")
+        assert status == 4
+        assert "No version of 'acme/toy' is in the local cache and the Hub is in off" in text
+        assert "hint: load it once with the network on" in text
+
+
+def test_versions_ask_the_hub_even_when_its_last_answer_holds(
+    monkeypatch: pytest.MonkeyPatch, hub: MemoryHub, host: Host, command: Callable[..., Printed]
+) -> None:
+    def open_hub(settings: Settings, cache: Cache, *_: object) -> Hub:
+        return RememberedHub(
+            endpoint=hub.endpoint,
+            cache=cache,
+            connect=lambda: hub,
+            max_age_s=settings.max_age_s,
+        )
+
+    monkeypatch.setattr(session, "open_hub", open_hub)
+    monkeypatch.setattr(session, "probe_host", lambda: host)
+    hub.publish("acme/toy", "v1", {"torch-cpu": kernel_files()})
+    assert "revision    v1 " in command("explain", "acme/toy")[1]
+    hub.publish("acme/toy", "v2", {"torch-cpu": kernel_files()})
+    assert "revision    v1 " in command("explain", "acme/toy")[1]
+    assert "2        torch-cpu  chosen" in command("versions", "acme/toy")[1]
+    assert "revision    v2 " in command("explain", "acme/toy")[1]
+
+
+def test_update_says_what_stayed(
+    process_session: MemoryHub, command: Callable[..., Printed]
+) -> None:
+    commit = process_session.publish("acme/toy", "v1", {"torch-cpu": kernel_files()})
+    api.get_kernel("acme/toy", version=1)
+    status, text = command("update")
+    assert (status, text) == (0, f"acme/toy  v1  {commit}  unchanged  torch-cpu\n")
 
 
 def test_explain_works_when_the_cache_is_a_file(

@@ -4,7 +4,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.runtime.kernel_files import MemoryHub, kernel_files
+from tests.unit.runtime.kernel_files import MemoryHub, kernel_files, write_files
 
 from kernelmill.runtime import api
 from kernelmill.runtime.cli import main
@@ -100,10 +100,50 @@ def test_explain_names_an_override(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
+    write_files(tmp_path / "build/torch-cpu", kernel_files())
     monkeypatch.setenv("LOCAL_KERNELS", f"acme/low={tmp_path}")
-    assert explain(capsys, "acme/low")[1]["override"] == str(tmp_path)
+    status, found = explain(capsys, "acme/low")
+    assert (status, found["override"], found["revision"]) == (0, str(tmp_path), None)
+    assert found["folder"] == str(tmp_path / "build/torch-cpu")
+    assert [each["name"] for each in found["variants"]] == ["torch-cpu"]
     assert main(["explain", "acme/low"]) == 0
-    assert f"override    {tmp_path}" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert f"override    {tmp_path}\nrepository  acme/low\nwould load  torch-cpu\n" in text
+    assert hub.calls == [], "nobody is asked about a folder of one's own"
+
+
+def test_explain_says_why_an_override_would_not_load(
+    hub: MemoryHub,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    nowhere = tmp_path / "nowhere"
+    monkeypatch.setenv("LOCAL_KERNELS", f"acme/low={nowhere}")
+    status, found = explain(capsys, "acme/low")
+    assert (status, found["would_load"]) == (1, None)
+    assert found["reason"] == f"there is no folder '{nowhere}'"
+    write_files(nowhere / "build/torch-tpu", kernel_files())
+    assert main(["explain", "acme/low"]) == 1
+    text = capsys.readouterr().out
+    assert f"nothing here: Cannot find a build variant for this system in {nowhere}\n" in text
+    assert "torch-tpu  no    backend (tpu) does not match" in text
+
+
+def test_explain_says_that_a_required_signature_is_missing(
+    hub: MemoryHub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.get_kernel("acme/low", version=1)
+    monkeypatch.setenv("KERNELS_REQUIRE_SIGNATURE", "1")
+    status, found = explain(capsys, "acme/low", "--version", "1")
+    assert (status, found["chosen"], found["would_load"]) == (1, "torch-cpu", None)
+    assert found["reason"].startswith("kernel is not signed by anybody who is trusted here")
+
+
+def test_explain_says_a_commit_once(hub: MemoryHub, capsys: pytest.CaptureFixture[str]) -> None:
+    commit = hub.repos["acme/low"].branches["v1"]
+    main(["explain", "acme/low", "--revision", commit])
+    assert f"revision    {commit}\n" in capsys.readouterr().out
 
 
 def test_explain_and_loading_agree(hub: MemoryHub, capsys: pytest.CaptureFixture[str]) -> None:

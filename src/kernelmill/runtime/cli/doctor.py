@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,9 @@ from kernelmill.runtime.cli.output import print_facts, print_json
 if TYPE_CHECKING:
     import argparse
     from pathlib import Path
+
+    from kernelmill.runtime.settings import Settings
+    from kernelmill.spec.errors import KernelError
 
 HELP = "show what this machine offers to kernels, and what is wrong with it"
 
@@ -42,10 +46,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the facts; 1 when something is wrong."""
-    from kernelmill.runtime.settings import read_settings  # noqa: PLC0415 - only here
-
-    settings = read_settings()
     host, findings = _probe()
+    settings, mistakes = _read_settings()
+    findings += mistakes
     facts = {
         "kernelmill": __version__,
         **host,
@@ -53,9 +56,16 @@ def run(args: argparse.Namespace) -> int:
         "is_offline": settings.is_offline,
         "cache": str(settings.cache_dir),
         "local_kernels": {name: str(path) for name, path in settings.local_kernels.items()},
+        "bundles": list(filter(None, os.environ.get("KERNELS_BUNDLE", "").split(os.pathsep))),
     }
-    findings += [] if settings.is_offline else _check_endpoint(settings.endpoint)
+    findings += [] if settings.is_offline or mistakes else _check_endpoint(settings.endpoint)
     findings += _check_cache(settings.cache_dir)
+    findings += [
+        f"LOCAL_KERNELS: {name}: there is no folder '{path}'"
+        for name, path in settings.local_kernels.items()
+        if not path.is_dir()
+    ]
+    findings += _check_bundles() + _check_signers()
     if args.place:
         facts["loads"], problems = _try(args)
         findings += problems
@@ -66,6 +76,57 @@ def run(args: argparse.Namespace) -> int:
         for finding in findings:
             print(printable(f"- {finding}"))
     return 1 if findings else 0
+
+
+def _read_settings() -> tuple[Settings, list[str]]:
+    """Return the settings without the variables that cannot be used, and what is wrong with them.
+
+    Loading stops at the first of these; here all are said, with what else there is to say.
+    """
+    from kernelmill.runtime.settings import DECIDING_VARIABLES, read_settings  # noqa: PLC0415
+    from kernelmill.spec.errors import InputError  # noqa: PLC0415 - only here
+
+    environ, findings = dict(os.environ), list[str]()
+    while True:
+        try:
+            return read_settings(environ), findings
+        except InputError as error:
+            text = str(error)
+            named = [it for it in DECIDING_VARIABLES if re.search(rf"\b{it}\b", text)]
+            name = next((it for it in named if environ.pop(it, None) is not None), "")
+            if not name:
+                raise
+            findings.append(_line(error))
+
+
+def _line(error: KernelError) -> str:
+    where = f"{error.where}: " if error.where else ""
+    return f"{where}{error.problem}{f': {error.hint}' if error.hint else ''}"
+
+
+def _check_bundles() -> list[str]:
+    from kernelmill.runtime.bundles import parse_bundle_paths  # noqa: PLC0415 - only here
+    from kernelmill.spec.errors import InputError  # noqa: PLC0415 - as above
+
+    try:
+        parse_bundle_paths(os.environ.get("KERNELS_BUNDLE", ""))
+    except InputError as error:
+        return [_line(error)]
+    return []
+
+
+def _check_signers() -> list[str]:
+    from kernelmill.runtime.signatures.requirement import read_signers  # noqa: PLC0415 - only here
+    from kernelmill.runtime.signatures.settings import read_signature_settings  # noqa: PLC0415
+    from kernelmill.spec.errors import KernelError  # noqa: PLC0415 - as above
+
+    try:
+        settings = read_signature_settings()
+        if settings.is_required:
+            read_signers(settings)
+    except KernelError as error:
+        return [_line(error)]
+    return []
 
 
 def _probe() -> tuple[dict[str, object], list[str]]:

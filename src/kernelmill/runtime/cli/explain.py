@@ -39,19 +39,14 @@ def run(args: argparse.Namespace) -> int:
 
 def print_explanation(explanation: Explanation) -> None:
     """Print facts, then the builds, best first."""
-    choice, resolution = explanation.choice, explanation.resolution
+    resolution = explanation.resolution
     from kernelmill.runtime.tree import label  # noqa: PLC0415 - only this command needs it
 
     print_facts(
         {
-            **({"override": explanation.override} if explanation.override else {}),
-            "repository": f"{explanation.repo} on {explanation.endpoint}",
-            **_moves(explanation),
-            "trust": explanation.distrust or "trusted",
-            "revision": f"{choice.name} ({choice.commit})",
-            **({"advice": choice.advice} if choice.advice else {}),
+            **_source(explanation),
             "would load": explanation.would_load or f"nothing {_why_nothing(explanation)}",
-            "cached": explanation.folder if explanation.is_cached else "no",
+            **_place(explanation),
         }
     )
     if explanation.dependencies:
@@ -76,6 +71,27 @@ def print_explanation(explanation: Explanation) -> None:
     print_table(("build", "fits", "reason"), rows)
 
 
+def _source(explanation: Explanation) -> dict[str, object]:
+    """Return where the kernel comes from: a folder that takes the Hub's place, or the Hub."""
+    choice = explanation.choice
+    if choice is None:
+        return {"override": explanation.override, "repository": explanation.repo}
+    is_named = choice.name != choice.commit
+    return {
+        "repository": f"{explanation.repo} on {explanation.endpoint}",
+        **_moves(explanation),
+        "trust": explanation.distrust or "trusted",
+        "revision": f"{choice.name} ({choice.commit})" if is_named else choice.commit,
+        **({"advice": choice.advice} if choice.advice else {}),
+    }
+
+
+def _place(explanation: Explanation) -> dict[str, object]:
+    if explanation.choice is None:
+        return {"folder": explanation.folder} if explanation.folder else {}
+    return {"cached": explanation.folder if explanation.is_cached else "no"}
+
+
 def _moves(explanation: Explanation) -> dict[str, str]:
     if not explanation.redirected_from:
         return {}
@@ -83,7 +99,9 @@ def _moves(explanation: Explanation) -> dict[str, str]:
 
 
 def _why_nothing(explanation: Explanation) -> str:
-    if not explanation.resolution.trace:
+    if explanation.objection:
+        return f"here: {explanation.objection.partition(chr(10))[0].rstrip(':')}"
+    if explanation.choice and not explanation.resolution.trace:
         versions = ", ".join(f"v{number}" for number in explanation.versions) or "none"
         return f"here: {explanation.choice.name} has no builds; versions: {versions}"
     if explanation.resolution.chosen is None:

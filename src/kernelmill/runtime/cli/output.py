@@ -24,6 +24,7 @@ LABELS: Final = {
     "tvm_ffi": "TVM FFI",
     "is_offline": "offline",
     "local_kernels": "LOCAL_KERNELS",
+    "bundles": "KERNELS_BUNDLE",
     "kernels_minver": "needs kernels",
     "python_depends": "needs packages",
     "repo_id": "repository",

@@ -61,5 +61,5 @@ def lines_of(kernel: KernelUpdate) -> Iterator[str]:
 def _change_of(ref: RefUpdate) -> str:
     if not ref.now:
         return f"{ref.before}  gone from the Hub"
-    moved = ref.before if ref.before == ref.now else f"{ref.before} -> {ref.now}"
+    moved = f"{ref.before}  unchanged" if ref.before == ref.now else f"{ref.before} -> {ref.now}"
     return "  ".join(filter(None, (moved, ref.build, ref.problem.partition("\n")[0])))

@@ -33,7 +33,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the plan, carry it out, and print where the result is."""
-    from kernelmill.runtime.draft import plan_upload, read_draft  # noqa: PLC0415 - only here
+    from kernelmill.runtime.cache import Cache  # noqa: PLC0415 - only here
+    from kernelmill.runtime.draft import plan_upload, read_draft  # noqa: PLC0415 - as above
+    from kernelmill.runtime.records import Records  # noqa: PLC0415 - as above
     from kernelmill.runtime.settings import read_settings  # noqa: PLC0415 - as above
 
     settings = read_settings()
@@ -49,7 +51,10 @@ def run(args: argparse.Namespace) -> int:
         print_plan(plan, settings.endpoint, sys.stdout if args.dry_run else sys.stderr)
     if args.dry_run:
         return 0
-    return _send(args, plan, settings.endpoint)
+    status = _send(args, plan, settings.endpoint)
+    # What is loaded here next is what was just sent, not what the Hub said of it before.
+    Records(Cache(root=settings.cache_dir)).forget_listing(plan.repo_id)
+    return status
 
 
 def _send(args: argparse.Namespace, plan: Publication, endpoint: str) -> int:

@@ -110,7 +110,7 @@ def _builds(args: argparse.Namespace) -> Iterator[tuple[Path, Path | None]]:
     from kernelmill.runtime.session import open_session  # noqa: PLC0415 - only this command
     from kernelmill.spec.names import RepoId  # noqa: PLC0415 - as above
 
-    session = open_session()
+    session = open_session(is_fresh=True)
     selection = session.look_up(RepoId.parse(args.repo), version=args.version)
     chosen = selection.require_variant(session.host) if not args.all_variants else ""
     names = [chosen] if chosen else [str(each.variant) for each in selection.resolution.trace]

@@ -21,14 +21,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print every version, newest first."""
-    from kernelmill.runtime.revisions import versions_of  # noqa: PLC0415 - only this command
+    from kernelmill.runtime.revisions import choose_newest, versions_of  # noqa: PLC0415 - only here
     from kernelmill.runtime.session import open_session  # noqa: PLC0415 - as above
     from kernelmill.spec.names import RepoId  # noqa: PLC0415 - as above
 
-    session, repo = open_session(), RepoId.parse(args.repo)
+    session, repo = open_session(is_fresh=True), RepoId.parse(args.repo)
+    refs = session.hub.fetch_refs(repo)
+    if not refs.branches and session.hub.is_offline:
+        choose_newest(refs, repo, is_offline=True)  # raises: nothing of it is here
     selections = {
         number: session.look_up(repo, revision=commit)
-        for number, commit in versions_of(session.hub.fetch_refs(repo)).items()
+        for number, commit in versions_of(refs).items()
     }
     if args.json:
         versions = [
