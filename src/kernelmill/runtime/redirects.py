@@ -88,7 +88,7 @@ def fetch_redirect(hub: Hub, cache: Cache, repo: RepoId, choice: Choice) -> Redi
             hint="run the command again: the cache may have changed meanwhile",
         ) from error
     if len(content) > status_format.MAX_BYTES:
-        raise _too_large(selection.repo)
+        raise _too_large(repo)
     return status_format.parse(
         content.decode("utf-8", errors="replace"), where=f"{repo} {path.name}"
     )
