@@ -10,7 +10,6 @@ from packaging.version import InvalidVersion, Version
 
 from kernelmill.runtime.errors import MissingDependency, UnsupportedArch, UnsupportedKernel
 from kernelmill.runtime.settings import API_VERSION
-from kernelmill.spec.archs import check_archs
 from kernelmill.spec.dependencies import PYTHON_DEPENDENCIES
 from kernelmill.spec.errors import InputError
 
@@ -104,6 +103,8 @@ def ensure_arch(metadata: Metadata, devices: Sequence[Device], *, variant: str) 
     Raises:
         UnsupportedArch: names the devices and what there is code for.
     """
+    from kernelmill.spec.archs import check_archs  # noqa: PLC0415 - not for builds without any
+
     objection = check_archs(metadata.archs, metadata.backend, devices)
     if objection:
         raise UnsupportedArch(
