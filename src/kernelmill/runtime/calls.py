@@ -12,7 +12,6 @@ from kernelmill.runtime.errors import (
     UnsupportedArch,
     UnsupportedKernel,
 )
-from kernelmill.runtime.locks import locks_of
 from kernelmill.runtime.resolvers import FromHub, RemoteKernel
 from kernelmill.runtime.session import open_session
 from kernelmill.spec.dependencies import KernelDependency
@@ -73,6 +72,8 @@ def get_locked(
     is_offline: bool = False,
 ) -> ModuleType:
     """Load a kernel at its locked commit."""
+    from kernelmill.runtime.locks import locks_of  # noqa: PLC0415 - most calls need no lock
+
     locked, repo = locks_of(lockfile), RepoId.parse(repo_id)
     session = open_session(backend=backend, user_agent=user_agent, is_offline=is_offline)
     plan = session.plan_locked(repo, locked, trust_remote_code=trust_remote_code)

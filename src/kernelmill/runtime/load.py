@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime import modules
 from kernelmill.runtime.dependencies import offering
-from kernelmill.runtime.dlopen import read_complaint
 from kernelmill.runtime.errors import KernelClash, LoadFailed, NoModule
 from kernelmill.runtime.files import TooLarge, read_text
 from kernelmill.runtime.integrity import Contents, check_integrity, read_digest
@@ -181,6 +180,8 @@ def _import(folder: Path, metadata: Metadata, repo_info: RepoInfo | None) -> Mod
     try:
         return modules.import_kernel(metadata.id, _module_file(folder, metadata), contents)
     except (ImportError, OSError) as error:
+        from kernelmill.runtime.dlopen import read_complaint  # noqa: PLC0415 - for failures alone
+
         complaint = read_complaint(str(error))
         if complaint is None or isinstance(error, KernelClash):
             _add_origin(error, folder, metadata, repo_info)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.metadata
 import importlib.util
 import logging
 import os
@@ -191,6 +190,8 @@ def _major_minor(text: str, what: str) -> tuple[int, int]:
 
 
 def _probe_tvm_ffi() -> tuple[int, int] | None:
+    import importlib.metadata  # noqa: PLC0415 - brings a parser of e-mail with it
+
     try:
         return _major_minor(importlib.metadata.version("apache-tvm-ffi"), "apache-tvm-ffi")
     except importlib.metadata.PackageNotFoundError:

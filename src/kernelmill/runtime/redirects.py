@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.errors import BadRedirect
-from kernelmill.spec import status as status_format
 from kernelmill.spec.errors import KernelError, StatusError
 
 if TYPE_CHECKING:
@@ -64,6 +63,8 @@ def follow(hub: Hub, cache: Cache, selection: Selection, select: Select) -> Sele
 
 def fetch_redirect(hub: Hub, cache: Cache, repo: RepoId, choice: Choice) -> Redirect | None:
     """Return where a repository's kernel has moved; None when it says nothing of the kind."""
+    from kernelmill.spec import status as status_format  # noqa: PLC0415 - few repositories move
+
     commit = choice.commit
     path = cache.snapshot(repo, commit) / status_format.FILE_NAME
     if not path.is_file():
@@ -95,6 +96,8 @@ def fetch_redirect(hub: Hub, cache: Cache, repo: RepoId, choice: Choice) -> Redi
 
 
 def _too_large(repo: RepoId) -> StatusError:
+    from kernelmill.spec import status as status_format  # noqa: PLC0415 - few repositories move
+
     return StatusError(
         f"larger than {status_format.MAX_BYTES} bytes",
         where=f"{repo} {status_format.FILE_NAME}",

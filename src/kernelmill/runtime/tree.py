@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.errors import RepositoryNotFound, Unresolved
 from kernelmill.runtime.load import load_variant
-from kernelmill.runtime.locks import check_locked_hash
 from kernelmill.runtime.resolvers import LocalKernel, Location, RemoteKernel
 from kernelmill.spec.errors import KernelError
 
@@ -169,5 +168,8 @@ def _install_one(session: Session, location: Location) -> Path:
             return location.folder
         case RemoteKernel():
             folder = session.install(location.selection, location.variant)
-            check_locked_hash(folder, location.locked_hash)
+            if location.locked_hash is not None:
+                from kernelmill.runtime.locks import check_locked_hash  # noqa: PLC0415 - rare
+
+                check_locked_hash(folder, location.locked_hash)
             return folder

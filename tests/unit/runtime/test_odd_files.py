@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.unit.runtime.kernel_files import write_files
 
-from kernelmill.runtime import api, bundles, locking
+from kernelmill.runtime import api, bundles, locks
 from kernelmill.runtime.cache import Cache
 from kernelmill.runtime.export_folder import _swap
 from kernelmill.runtime.files import TooLarge, read_text
@@ -58,7 +58,7 @@ def test_lock_file_is_refused(tmp_path: Path, odd: str) -> None:
         api.load_kernel("acme/toy", lockfile=path)
     assert caught.value.hint
     with pytest.raises(InputError):
-        locking.read_lockfile(path)
+        locks.read_lockfile(path)
 
 
 @pytest.mark.parametrize("odd", [*ODD, *DOCUMENTS])

@@ -7,10 +7,8 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from huggingface_hub import HfApi, RepoFile, RepoFolder, hf_hub_url
-from huggingface_hub.constants import HF_HUB_DOWNLOAD_TIMEOUT
 from huggingface_hub.errors import (
     BadRequestError,
     EntryNotFoundError,
@@ -21,11 +19,6 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
-from huggingface_hub.utils import (  # type: ignore[attr-defined]
-    build_hf_headers,
-    hf_raise_for_status,
-    http_stream_backoff,
-)
 
 from kernelmill.runtime.errors import (
     AccessDenied,
@@ -34,24 +27,18 @@ from kernelmill.runtime.errors import (
     RepositoryNotFound,
     RevisionNotFound,
 )
-from kernelmill.runtime.hub import Refs, RemoteFile
+from kernelmill.runtime.hub import answers
 from kernelmill.runtime.hub.blobs import BlobStore
-from kernelmill.runtime.hub.guard import (
-    ANSWER_TIMEOUT_S,
-    downloading,
-    ensure_commit,
-    ensure_hash,
-    guard_client,
-    time_limit,
-)
-from kernelmill.runtime.revisions import is_revision
-from kernelmill.runtime.settings import API_VERSION
+from kernelmill.runtime.hub.guard import ANSWER_TIMEOUT_S, downloading, guard_client, time_limit
+from kernelmill.runtime.hub.wire import Wire, in_repo
 from kernelmill.spec.errors import HubError, KernelError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
+    from typing import Any
 
+    from kernelmill.runtime.hub import Refs, RemoteFile
     from kernelmill.spec.names import RepoId
 
 REPO_TYPE: Final = "kernel"
@@ -60,7 +47,6 @@ UNREACHABLE_HINT: Final = (
 )
 DOWNLOAD_THREADS: Final = 8
 """huggingface_hub's own number for a snapshot."""
-DOWNLOAD_RETRIES: Final = 3
 CHUNK_BYTES: Final = 1 << 20
 PARTIAL_CONTENT: Final = 206
 TOO_MANY_REQUESTS: Final = 429
@@ -79,6 +65,8 @@ _TRANSLATED: Final = (
 
 log = logging.getLogger(__name__)
 
+Entry = TypeVar("Entry")
+
 
 class RemoteHub:
     """A Hub that answers over HTTP."""
@@ -95,18 +83,7 @@ class RemoteHub:
     ) -> None:
         self._endpoint = endpoint
         self._timeout_s = timeout_s
-        self._token = token
-        # NOTE: huggingface_hub reads HF_ENDPOINT when it is imported; ours is of this call.
-        self._user_agent = (
-            user_agent if user_agent is None or isinstance(user_agent, str) else dict(user_agent)
-        )
-        self._api = HfApi(
-            endpoint=endpoint,
-            token=token,
-            library_name="kernels",
-            library_version=API_VERSION,
-            user_agent=self._user_agent,
-        )
+        self._wire = Wire(endpoint, user_agent, token)
 
     @property
     def endpoint(self) -> str:
@@ -117,23 +94,17 @@ class RemoteHub:
         """Tell whether the Hub vouches for ``organisation``; None when there is no such one."""
         with time_limit(self._timeout_s), translated_errors(self._endpoint):
             try:
-                overview = self._api.get_organization_overview(organisation)
+                overview = self._wire.ask(f"organizations/{organisation}/overview")
             except HfHubHTTPError as error:
                 if _status(error) in {401, 404}:
                     return None
                 raise
-        # Another organisation's answer, as after a redirect, says nothing about this one.
-        is_meant = str(overview.name).lower() == organisation.lower()
-        return is_meant and getattr(overview, "trustedKernelPublisher", False) is True
+            return answers.read_trust(overview, organisation)
 
     def fetch_refs(self, repo: RepoId, wanted: str = "") -> Refs:  # noqa: ARG002 - all are listed
         """Return the repository's branches and tags."""
         with time_limit(self._timeout_s), translated_errors(self._endpoint, repo=repo):
-            refs = self._api.list_repo_refs(str(repo), repo_type=REPO_TYPE)
-            return Refs(
-                branches=_usable({_text(it.name): it.target_commit for it in refs.branches}),
-                tags=_usable({_text(it.name): it.target_commit for it in refs.tags}),
-            )
+            return answers.read_refs(self._wire.ask(in_repo(repo, "refs")))
 
     def fetch_commit(self, repo: RepoId, revision: str) -> str:
         """Return the commit that a branch, tag, full ref or commit id names."""
@@ -141,43 +112,40 @@ class RemoteHub:
             time_limit(self._timeout_s),
             translated_errors(self._endpoint, repo=repo, revision=revision),
         ):
-            info = self._api.repo_info(str(repo), repo_type=REPO_TYPE, revision=revision)
-            return ensure_commit(info.sha)
+            return answers.read_commit(self._wire.ask(in_repo(repo, "revision", revision)))
 
     def fetch_folders(self, repo: RepoId, commit: str, folder: str) -> tuple[str, ...]:
         """Return the names of the folders in ``folder``; none when there is no such folder."""
-        entries = self._fetch_tree(repo, commit, folder, is_recursive=False)
-        names = (entry.path for entry in entries if isinstance(entry, RepoFolder))
-        return tuple(sorted(name.rpartition("/")[2] for name in names))
+        paths = self._fetch_tree(repo, commit, folder, answers.read_folder, is_recursive=False)
+        return tuple(sorted(path.rpartition("/")[2] for path in paths))
 
     def fetch_files(self, repo: RepoId, commit: str, folder: str) -> tuple[RemoteFile, ...]:
         """Return every file below ``folder``; none when there is no such folder."""
-        entries = self._fetch_tree(repo, commit, folder, is_recursive=True)
-        return tuple(_file(entry) for entry in entries if isinstance(entry, RepoFile))
+        return tuple(self._fetch_tree(repo, commit, folder, answers.read_file, is_recursive=True))
 
     def _fetch_tree(
-        self, repo: RepoId, commit: str, folder: str, *, is_recursive: bool
-    ) -> list[RepoFile | RepoFolder]:
+        self,
+        repo: RepoId,
+        commit: str,
+        folder: str,
+        read: Callable[[Any], Entry | None],
+        *,
+        is_recursive: bool,
+    ) -> list[Entry]:
+        """Return what ``read`` makes of the entries of a listing, but for those it skips."""
         limit = time_limit(self._timeout_s)
         with limit, translated_errors(self._endpoint, repo=repo, revision=commit):
-            found = self._api.list_repo_tree(
-                str(repo),
-                path_in_repo=folder,
-                recursive=is_recursive,
-                revision=commit,
-                repo_type=REPO_TYPE,
+            entries = self._wire.ask_list(
+                in_repo(repo, "tree", commit, folder),
+                {"recursive": str(is_recursive).lower(), "expand": "false"},
             )
             try:
-                entries = list(islice(found, MAX_ENTRIES + 1))
+                listed = list(islice(entries, MAX_ENTRIES + 1))
             except EntryNotFoundError:
                 return []
-            if len(entries) > MAX_ENTRIES:
+            if len(listed) > MAX_ENTRIES:
                 raise HubError(f"the Hub lists more than {MAX_ENTRIES} files in {folder!r}")
-            for entry in entries:
-                _text(entry.path)
-                if isinstance(entry, RepoFile) and not isinstance(entry.size, int):
-                    raise TypeError(f"{entry.size!r:.80} is no size")
-            return entries
+            return [found for found in map(read, listed) if found is not None]
 
     def download(
         self, repo: RepoId, commit: str, files: Iterable[RemoteFile], cache_dir: Path
@@ -206,31 +174,11 @@ class RemoteHub:
 
     def _fetch_blob(self, repo: RepoId, commit: str, file: RemoteFile, store: BlobStore) -> None:
         """Fetch one file with one request, or go on where an earlier one stopped."""
-        url = hf_hub_url(
-            str(repo), file.path, repo_type=REPO_TYPE, revision=commit, endpoint=self._endpoint
-        )
+        path = f"{REPO_TYPE}s/{repo}/resolve/{commit}/{file.path}"
         with downloading(), store.receive(file) as blob:
             if blob.is_whole:
                 return
-            headers = build_hf_headers(
-                token=self._token,
-                library_name="kernels",
-                library_version=API_VERSION,
-                user_agent=self._user_agent,
-            )
-            if blob.size_bytes:
-                headers["Range"] = f"bytes={blob.size_bytes}-"
-            with http_stream_backoff(
-                "GET",
-                url,
-                headers=headers,
-                timeout=HF_HUB_DOWNLOAD_TIMEOUT,
-                follow_redirects=True,
-                max_retries=DOWNLOAD_RETRIES,
-                retry_on_exceptions=(),
-                retry_on_status_codes=(408, 429),
-            ) as reply:
-                hf_raise_for_status(reply)
+            with self._wire.fetch(path, start=blob.size_bytes) as reply:
                 if reply.status_code != PARTIAL_CONTENT:
                     blob.restart()
                 for chunk in reply.iter_bytes(CHUNK_BYTES):
@@ -310,31 +258,6 @@ def _unwritable(error: OSError, where: str) -> CacheUnusable | None:
         where=str(error.filename or where),
         hint="make room, or set KERNELS_CACHE to a folder that has some" if is_full else hint,
     )
-
-
-def _file(entry: RepoFile) -> RemoteFile:
-    """Return a file of a listing. Its blob in the cache is named after what the Hub says here."""
-    sha256 = entry.lfs.sha256 if entry.lfs else ""
-    return RemoteFile(
-        path=entry.path,
-        size_bytes=entry.size,
-        oid=ensure_hash(entry.blob_id),
-        sha256=ensure_hash(sha256) if sha256 else "",
-    )
-
-
-def _usable(names: Mapping[str, object]) -> dict[str, str]:
-    """Return the branches or tags that can be asked for. The cache notes them under their names."""
-    for name in names:
-        if not is_revision(name):
-            log.warning("the Hub names the revision %a, which cannot be one; left out", name[:80])
-    return {name: ensure_commit(it) for name, it in names.items() if is_revision(name)}
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r:.80} is no name")
-    return value
 
 
 def _refusal(error: HfHubHTTPError, where: str) -> HubError:
