@@ -63,7 +63,7 @@ def test_every_name_of_our_hip_header_is_implemented_when_built(process: Process
     # A weak function is the one that answers "not emulated".
     weak = {reference.name for reference in linkage.defined if reference.is_weak}
     assert "hipGraphCreate" in weak
-    assert not weak & set(read_stub_symbols().versions)
+    assert sorted(weak & set(read_stub_symbols().versions)) == []
 
 
 def test_symbol_table_names_each_symbol_once_when_read() -> None:

@@ -248,6 +248,30 @@ EXPORT hipError_t hipStreamGetCaptureInfo(hipStream_t stream, int* status, uint6
   return require_device();
 }
 
+/* Nothing is ever captured, so a thread's mode only has to be remembered. */
+EXPORT hipError_t hipThreadExchangeStreamCaptureMode(int* mode) {
+  static _Thread_local int current = 0;
+  const int wanted = *mode;
+  *mode = current;
+  current = wanted;
+  return require_device();
+}
+
+/* A handle holds 64 bytes, passed by value; what another process made of one is not here. */
+struct IpcEventHandle {
+  char reserved[64];
+};
+
+EXPORT hipError_t hipIpcGetEventHandle(struct IpcEventHandle* handle, hipEvent_t event) {
+  (void)handle, (void)event;
+  return unsupported("hipIpcGetEventHandle (an event shared between processes)");
+}
+
+EXPORT hipError_t hipIpcOpenEventHandle(hipEvent_t* event, struct IpcEventHandle handle) {
+  (void)event, (void)handle;
+  return unsupported("hipIpcOpenEventHandle (an event shared between processes)");
+}
+
 EXPORT hipError_t hipStreamAddCallback(hipStream_t stream,
                                        void (*function)(hipStream_t, hipError_t, void*),
                                        void* context, unsigned flags) {
