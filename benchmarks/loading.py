@@ -1,7 +1,8 @@
 """Time loading against Hugging Face's ``kernels``: ``python -m benchmarks.loading [--json FILE]``.
 
 Both load the same kernel from the same Hub on loopback, in turns, each process anew, and the answer
-is checked. PyTorch is imported before the first load: it is the program's, not the loader's.
+is checked. PyTorch is imported before the clock starts: it is the program's, not the loader's. It
+is imported once, by a process that is forked for each load.
 
 The peer imports all of its code in ``import kernels``, kernelmill at the first load, and its HTTP
 client at the first download. So there are rows for both together, and ``warm load`` is a first load
@@ -53,25 +54,34 @@ SETTLING_S: Final = 0.1
 REQUEST: Final = re.compile(r" (GET|HEAD|POST) /")
 
 SCRIPT: Final = f"""
-import json, sys, time
+import json, os, sys, time, traceback
 sys.path.append({sysconfig.get_path("purelib")!r})  # the peer borrows our PyTorch
+import torch
 def timed(run):
     cpu, wall = time.process_time(), time.perf_counter()
     result = run()
     return result, (1000 * (time.process_time() - cpu), 1000 * (time.perf_counter() - wall))
-kernels, importing = timed(lambda: __import__("kernels"))
-import torch
-if sys.argv[2] == "code first":
-    try:
-        import kernelmill.runtime.calls
-    except ImportError:
-        pass  # the peer has imported its own
-load = lambda: kernels.get_kernel({REPO!r}, version=1)
-kernel, first = timed(load)
-assert kernel.double(21) == 42, kernel
-times = sorted(timed(load)[1] for _ in range(int(sys.argv[1])))
-again = times[len(times) // 2] if times else (0.0, 0.0)
-print(json.dumps({{"import": importing, "first": first, "again": again}}))
+def answer(env, repeats, is_code_first):
+    os.environ.update(env)
+    kernels, importing = timed(lambda: __import__("kernels"))
+    if is_code_first:
+        __import__(os.environ["CODE"])
+    load = lambda: kernels.get_kernel({REPO!r}, version=1)
+    kernel, first = timed(load)
+    assert kernel.double(21) == 42, kernel
+    times = sorted(timed(load)[1] for _ in range(repeats))
+    again = times[len(times) // 2] if times else (0.0, 0.0)
+    return {{"import": importing, "first": first, "again": again}}
+for line in sys.stdin:
+    child = os.fork()
+    if not child:
+        try:
+            text = json.dumps(answer(*json.loads(line)))
+        except BaseException:
+            text = json.dumps({{"error": traceback.format_exc()}})
+        os.write(1, text.encode() + b"\\n")
+        os._exit(0)
+    os.waitpid(child, 0)
 """
 
 BUILD: Final = f"""
@@ -102,28 +112,40 @@ Time = tuple[float, float]
 class Client:
     """One of the two loaders, with a cache of its own."""
 
-    def __init__(self, name: str, python: str, log: Path, env: Mapping[str, str]) -> None:
+    def __init__(
+        self, name: str, python: str, code: str, log: Path, env: Mapping[str, str]
+    ) -> None:
         self.name = name
         self.times: dict[str, list[Time]] = {step: [] for step in TARGETS}
         self.requests: dict[str, int] = {}
-        self._python = python
         self._log = log
-        self._env = env
+        self._process = subprocess.Popen(
+            [python, "-c", SCRIPT],
+            env={**env, "CODE": code},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # bars of progress; errors are answers
+            text=True,
+        )
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
 
     def warm_up(self, cache: Path) -> None:
         """Load once, to have bytecode of everything, and the files in memory."""
-        self._load({**self._env, "KERNELS_CACHE": str(cache), "HF_HUB_CACHE": str(cache)})
+        self._load({"KERNELS_CACHE": str(cache), "HF_HUB_CACHE": str(cache)})
 
     def measure(self, cache: Path) -> None:
         """Load from an empty cache, then from that one, then without the Hub."""
-        env = {**self._env, "KERNELS_CACHE": str(cache), "HF_HUB_CACHE": str(cache)}
+        env = {"KERNELS_CACHE": str(cache), "HF_HUB_CACHE": str(cache)}
         self._note("cold", *self._load(env))
         time.sleep(SETTLING_S)
         self._load(env)  # the first load of settled files also notes what it hashed
         times, warm = self._load(env)
         self._note("warm", times, warm)
         self.times["import"].append(times["import"])
-        times, requests = self._load(env, repeats=REPEATS, imported="code first")
+        times, requests = self._load(env, repeats=REPEATS, is_code_first=True)
         self._note("warm load", times, warm)
         self.times["again"].append(times["again"])
         self.requests["again"] = round((requests - warm) / REPEATS)
@@ -147,15 +169,18 @@ class Client:
             self.times[both].append((cpu, wall))
 
     def _load(
-        self, env: Mapping[str, str], repeats: int = 0, imported: str = ""
+        self, env: Mapping[str, str], repeats: int = 0, *, is_code_first: bool = False
     ) -> tuple[dict[str, Time], int]:
         """Return what a process took, and how many requests it sent."""
         before = self._count()
-        command = [self._python, "-c", SCRIPT, str(repeats), imported]
-        done = subprocess.run(command, env=env, check=False, capture_output=True, text=True)
-        if done.returncode:
-            raise RuntimeError(f"{self.name}: {done.stderr[-2000:]}")
-        times = {step: (cpu, wall) for step, (cpu, wall) in json.loads(done.stdout).items()}
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write(json.dumps([env, repeats, is_code_first]) + "\n")
+        self._process.stdin.flush()
+        found = json.loads(self._process.stdout.readline())
+        if "error" in found:
+            raise RuntimeError(f"{self.name}: {found['error'][-2000:]}")
+        times = {step: (cpu, wall) for step, (cpu, wall) in found.items()}
         return times, self._count() - before
 
     def _count(self) -> int:
@@ -189,14 +214,16 @@ def measure(folder: Path, peer: Path) -> list[Client]:
         log = folder / "hub" / "hub.log"
         theirs = {name: value for name, value in env.items() if name != "PYTHONPATH"}
         clients = [
-            Client(OURS, sys.executable, log, env),
-            Client("kernels 0.17.2", str(peer), log, theirs),
+            Client(OURS, sys.executable, "kernelmill.runtime.calls", log, env),
+            Client("kernels 0.17.2", str(peer), "kernels", log, theirs),
         ]
         for client in clients:
             client.warm_up(folder / f"{client.name}-first")
         for number in range(ROUNDS):
             for client in clients:
                 client.measure(folder / f"{client.name}-{number}")
+        for client in clients:
+            client.close()
     return clients
 
 
