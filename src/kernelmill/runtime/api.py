@@ -1,7 +1,4 @@
-"""The functions that programs call. The package ``kernels`` offers them under the usual names.
-
-NOTE: importing this module has to be cheap, so what loads kernels is imported by the first call.
-"""
+"""The functions that programs call. The package ``kernels`` offers them under the usual names."""
 
 from __future__ import annotations
 
@@ -10,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernelmill.runtime import calls
 from kernelmill.runtime.dependencies import get_kernel_dep
 from kernelmill.runtime.errors import UnpinnedKernelWarning
 from kernelmill.runtime.loaded import LoadedKernel, RepoInfo, get_loaded_kernels
@@ -99,8 +97,6 @@ def get_kernel(
         LoadFailed: the build's compiled part does not fit; an ``ImportError``.
         HubError: the Hub cannot be reached, or says no.
     """
-    from kernelmill.runtime import calls  # noqa: PLC0415 - see the head of this module
-
     module, advice = calls.get(
         calls.wanted(repo_id, version, revision),
         backend=backend,
@@ -137,8 +133,6 @@ def get_local_kernel(
         DigestMismatch: the build's files are not those that were built.
         LoadFailed: the build's compiled part does not fit; an ``ImportError``.
     """
-    from kernelmill.runtime import calls  # noqa: PLC0415 - see the head of this module
-
     return calls.get_local(
         Path(repo_path),
         backend=backend,
@@ -170,8 +164,6 @@ def get_locked_kernel(
         DigestMismatch: the files are not those that were locked.
         and what ``get_kernel`` raises.
     """
-    from kernelmill.runtime import calls  # noqa: PLC0415 - see the head of this module
-
     return calls.get_locked(
         repo_id, lockfile, user_agent=user_agent, trust_remote_code=trust_remote_code
     )
@@ -200,8 +192,6 @@ def load_kernel(
         NotCached: it was not downloaded; a ``FileNotFoundError``.
         and what ``get_locked_kernel`` raises.
     """
-    from kernelmill.runtime import calls  # noqa: PLC0415 - see the head of this module
-
     return calls.get_locked(
         repo_id,
         lockfile,
@@ -229,8 +219,6 @@ def has_kernel(
         VersionNotFound: there is no such version; a ``ValueError``.
         HubError: the Hub cannot be reached, or has no such repository.
     """
-    from kernelmill.runtime import calls  # noqa: PLC0415 - see the head of this module
-
     return calls.has(
         calls.wanted(repo_id, version, revision),
         backend=backend,
@@ -266,8 +254,6 @@ def install_kernel(
     Raises:
         what ``get_kernel`` raises before it imports anything.
     """
-    from kernelmill.runtime import calls  # noqa: PLC0415 - see the head of this module
-
     return calls.install(
         calls.wanted(repo_id, version, revision),
         backend=backend,
@@ -289,7 +275,7 @@ def install_kernel_all_variants(
     Returns the folder that holds a folder per build. Arguments and errors are those of
     ``install_kernel``.
     """
-    from kernelmill.runtime import all_variants, calls  # noqa: PLC0415 - as above
+    from kernelmill.runtime import all_variants  # noqa: PLC0415 - few programs need it
 
     kernel = calls.wanted(repo_id, version, revision)
     return all_variants.install(kernel, trust_remote_code=trust_remote_code)
@@ -310,8 +296,6 @@ def get_kernel_variants(
         VersionNotFound: there is no such version; a ``ValueError``.
         HubError: the Hub cannot be reached, or has no such repository.
     """
-    from kernelmill.runtime import calls  # noqa: PLC0415 - see the head of this module
-
     decisions = calls.trace(calls.wanted(repo_id, version, revision), backend=backend)
     return [
         VariantRejected(variant=each.variant, reason=each.objection)
