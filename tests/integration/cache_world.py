@@ -67,7 +67,7 @@ class World:
         count = len(list(self.folder.glob("repository*")))
         folder = self.folder / f"repository{count}"
         files = kernel_files(value=value, version=version, sources=sources)
-        write_files(folder / "build/torch-cpu", files)
+        write_files(folder / "build/torch-universal", files)
         write_files(folder, {"CARD.md": CARD})
         cache = self.cache if is_here else self.folder / "elsewhere"
         self.command("upload", str(folder), "--repo-id", repo, KERNELS_CACHE=str(cache))

@@ -190,19 +190,19 @@ def test_update_knows_a_shortened_commit(own: World) -> None:
     own.load()
     commit = commit_of(own)
     own.load(f"{{'revision': '{commit[:7]}'}}")
-    assert own.command("update") == f"acme/toy  v1  {commit}  unchanged  torch-cpu\n"
+    assert own.command("update") == f"acme/toy  v1  {commit}  unchanged  torch-universal\n"
 
 
 def test_update_says_what_moved_and_fetches_it(own: World) -> None:
     own.load()
     before = commit_of(own)
-    assert own.command("update") == f"acme/toy  v1  {before}  unchanged  torch-cpu\n"
+    assert own.command("update") == f"acme/toy  v1  {before}  unchanged  torch-universal\n"
     own.upload(2, sources=SOURCES)
     printed = json.loads(own.command("update", "acme/toy", "--json"))
     (kernel,) = printed.pop("kernels")
     assert printed == {"version": 1, "endpoint": own.hub.url}
     now = commit_of(own)
-    ref = {"name": "v1", "from": before, "to": now, "build": "torch-cpu", "problem": ""}
+    ref = {"name": "v1", "from": before, "to": now, "build": "torch-universal", "problem": ""}
     assert before != now
     assert kernel == {
         "repo": "acme/toy",
@@ -221,7 +221,7 @@ def test_update_says_what_moved_and_fetches_it(own: World) -> None:
 def test_update_mends_what_was_changed(world: World) -> None:
     """K4: a load refuses it, and says what to do."""
     world.load()
-    (path,) = world.cache.rglob("snapshots/*/build/torch-cpu/part1.py")
+    (path,) = world.cache.rglob("snapshots/*/build/torch-universal/part1.py")
     path.resolve().write_text("NUMBER = 9\n")
     assert "File hash mismatch for part1.py" in world.load()
     world.command("update")
@@ -246,7 +246,7 @@ def test_update_says_when_a_publisher_lost_its_standing(world: World) -> None:
     printed = world.command("update", "stranger/toy", status=1)
     assert "stranger/toy  its publisher is no longer trusted" in printed
     assert "its publisher is not trusted: nothing was fetched" in printed
-    assert "torch-cpu" in world.command("update", "stranger/toy", "--trust-remote-code")
+    assert "torch-universal" in world.command("update", "stranger/toy", "--trust-remote-code")
 
 
 def test_cache_that_cannot_be_written_is_read(world: World) -> None:
@@ -346,7 +346,7 @@ print(kernels.get_kernel("acme/toy", **eval(sys.argv[1])).VALUE)"""
     (folder,) = world.cache.glob("kernels--acme--toy")
     folder.rename(folder.with_name("models--acme--toy"))
     assert world.load(f"{{'version': 1, {allowed}}}", **public) == f"1 {NOTHING_IMPORTED}"
-    (path,) = world.cache.rglob("models--*/snapshots/*/build/torch-cpu/part1.py")
+    (path,) = world.cache.rglob("models--*/snapshots/*/build/torch-universal/part1.py")
     path.resolve().write_text("NUMBER = 9\n")
     assert "File hash mismatch for part1.py" in world.load(f"{{'version': 1, {allowed}}}", **public)
 
@@ -364,7 +364,7 @@ def test_lock_files_stay_the_same(world: World) -> None:
 
 def test_large_files_are_fetched_and_compared_too(tmp_path: Path) -> None:
     with world_in(tmp_path) as world:
-        folder = tmp_path / "large" / "build" / "torch-cpu"
+        folder = tmp_path / "large" / "build" / "torch-universal"
         folder.mkdir(parents=True)
         content = os.urandom(12_000_000)
         for name, data in kernel_files(binaries={"weights.bin": content}).items():
