@@ -29,11 +29,8 @@ extern "C" void launch_add_unchecked(const float* a, const float* b, float* out,
   add_kernel<<<(count + 63) / 64, 64>>>(a, b, out, count);
 }
 
-extern "C" hipError_t hipMemcpyToSymbol(const void*, const void*, size_t, size_t, hipMemcpyKind);
-
 extern "C" hipError_t launch_scale(float* values, int count, float factor) {
-  const hipError_t error =
-      hipMemcpyToSymbol(&factor_variable, &factor, sizeof factor, 0, hipMemcpyHostToDevice);
+  const hipError_t error = hipMemcpyToSymbol(factor_variable, &factor, sizeof factor);
   if (error != hipSuccess) return error;
   scale_kernel<<<(count + 63) / 64, 64>>>(values, count);
   return hipGetLastError();
