@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kernelmill.spec.backend import Backend
     from kernelmill.spec.manifest import Kernel, Manifest, Torch
     from kernelmill.spec.toml_lines import KeyPath
-    from kernelmill.spec.variant import Compute
+    from kernelmill.spec.variant import Compute, Variant
 
 CXX_SUFFIXES = frozenset({".c", ".cc", ".cpp", ".cxx"})
 
@@ -78,13 +78,13 @@ class BuildPlan:
         return ops_name(self.manifest, self.backend, self.unique_id)
 
 
-def ops_name(manifest: Manifest, backend: Backend, identity: str) -> str:
+def ops_name(manifest: Manifest, backend: str, identity: str) -> str:
     """Return the name that a build with the id ``identity`` has in PyTorch and in Python."""
     return f"_{manifest.general.name.python_name}_{backend}_{identity}"
 
 
 def unique_id(
-    files: Mapping[str, str], *, manifest_sha256: str, backend: Backend, variant: ArchVariant
+    files: Mapping[str, str], *, manifest_sha256: str, backend: str, variant: Variant
 ) -> str:
     """Return an id that is equal for equal inputs, and different for any other.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kernelmill.builder.check import Finding, require_no_findings
 from kernelmill.builder.check.freshness import check_freshness
-from kernelmill.builder.check.variant import check_variant
+from kernelmill.builder.check.variant import check_python, check_variant
 from kernelmill.builder.errors import SourceError
 from kernelmill.builder.package import METADATA_NAME, OUTPUT_FOLDER, variant_files
 from kernelmill.spec import metadata as metadata_format
@@ -50,9 +50,8 @@ def require_fresh(folder: Path, root: Path) -> None:
         InputError: its metadata or the sources cannot be read.
     """
     variant = parse_variant(folder.name)
-    if isinstance(variant, ArchVariant):
-        findings = check_freshness(root, _read_metadata(folder), variant)
-        require_no_findings(findings, where=str(folder))
+    findings = check_freshness(root, _read_metadata(folder), variant)
+    require_no_findings(findings, where=str(folder))
 
 
 def _read_metadata(folder: Path) -> Metadata:
@@ -70,4 +69,6 @@ def _review(folder: Path, root: Path) -> Iterator[Finding]:
             yield Finding(problem=str(violation), hint="build it again")
     if isinstance(variant, ArchVariant):
         yield from check_variant(folder, metadata, variant)
-        yield from check_freshness(root, metadata, variant)
+    else:
+        yield from check_python(folder, metadata)
+    yield from check_freshness(root, metadata, variant)

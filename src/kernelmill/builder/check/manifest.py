@@ -21,6 +21,8 @@ def check_manifest(tree: KernelTree) -> tuple[PlanError, ...]:
 
 
 def _check_backends(tree: KernelTree) -> Iterator[PlanError]:
+    if tree.is_python_only:
+        return
     for backend in tree.manifest.general.backends:
         try:
             if backend in BACKENDS:

@@ -29,11 +29,13 @@ def check_variant(folder: Path, metadata: Metadata, variant: ArchVariant) -> tup
         metadata: what they should be; digest and provenance are not looked at.
         variant: what they were built for.
     """
+    return (*_check_extension(folder, metadata, variant), *check_python(folder, metadata))
+
+
+def check_python(folder: Path, metadata: Metadata) -> tuple[Finding, ...]:
+    """Return what is wrong with the Python files in ``folder``."""
     python = {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*.py")}
-    return (
-        *_check_extension(folder, metadata, variant),
-        *check_imports(python, package=metadata.python_name),
-    )
+    return check_imports(python, package=metadata.python_name)
 
 
 def _check_extension(folder: Path, metadata: Metadata, variant: ArchVariant) -> Iterator[Finding]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kernelmill.builder.render.metadata import backend_general
 from kernelmill.builder.render.template import render_template
+from kernelmill.spec.dependencies import PYTHON_DEPENDENCIES
 
 if TYPE_CHECKING:
     from kernelmill.builder.plan import BuildPlan
+    from kernelmill.spec.manifest import Manifest
 
 
 def setup_script(plan: BuildPlan) -> str:
@@ -17,4 +20,28 @@ def setup_script(plan: BuildPlan) -> str:
 
 def pyproject(plan: BuildPlan) -> str:
     """Return ``pyproject.toml``."""
-    return render_template("project/pyproject.toml.j2", {"plan": plan})
+    values: dict[str, object] = {
+        "plan": plan,
+        "dependencies": dependencies_of(plan.manifest),
+        "extras": optional_dependencies_of(plan.manifest),
+    }
+    return render_template("project/pyproject.toml.j2", values)
+
+
+def dependencies_of(manifest: Manifest) -> tuple[str, ...]:
+    """Return the distributions that the kernel needs on every backend."""
+    return tuple(_package(name) for name in manifest.general.python_depends)
+
+
+def optional_dependencies_of(manifest: Manifest) -> dict[str, tuple[str, ...]]:
+    """Return backend -> the distributions that it needs besides."""
+    found = {it: backend_general(manifest.general, it) for it in manifest.general.backends}
+    return {
+        str(backend): tuple(map(_package, own.python_depends))
+        for backend, own in found.items()
+        if own and own.python_depends
+    }
+
+
+def _package(name: str) -> str:
+    return next((it.package for it in PYTHON_DEPENDENCIES if it.name == name), name)
