@@ -176,6 +176,19 @@ def package_folder(manifest: Manifest) -> str:
     return f"{'tvm-ffi-ext' if is_tvm_ffi else 'torch-ext'}/{manifest.general.name.python_name}"
 
 
+def framework_key(manifest: Manifest) -> str:
+    """Return the name of the manifest's framework table."""
+    match manifest.framework:
+        case Torch():
+            return "torch"
+        case TorchNoarch():
+            return "torch-noarch"
+        case TvmFfi():
+            return "tvm-ffi"
+        case _:
+            assert_never(manifest.framework)
+
+
 def compiled_table(manifest: Manifest) -> Torch | TvmFfi:
     """Return ``[torch]`` or ``[tvm-ffi]``; raise ``SourceError`` for kernels without a binding."""
     if isinstance(manifest.framework, Torch | TvmFfi):
@@ -218,16 +231,10 @@ def manifest_places(text: str) -> Faults:
 
 def _source_tables(manifest: Manifest) -> list[tuple[KeyPath, Torch | TvmFfi | Kernel]]:
     """Return every table that names sources with its key path, the binding's first."""
-    match manifest.framework:
-        case Torch() as binding:
-            first: list[tuple[KeyPath, Torch | TvmFfi | Kernel]] = [(("torch",), binding)]
-        case TvmFfi() as binding:
-            first = [(("tvm-ffi",), binding)]
-        case TorchNoarch():
-            return []  # Python only: nothing of it is compiled
-        case _:
-            assert_never(manifest.framework)
-    return [*first, *((("kernel", kernel.name), kernel) for kernel in manifest.kernels)]
+    if isinstance(manifest.framework, TorchNoarch):
+        return []  # Python only: nothing of it is compiled
+    first: tuple[KeyPath, Torch | TvmFfi] = ((framework_key(manifest),), manifest.framework)
+    return [first, *((("kernel", kernel.name), kernel) for kernel in manifest.kernels)]
 
 
 def _entries(manifest: Manifest) -> Iterator[tuple[KeyPath, str, bool]]:

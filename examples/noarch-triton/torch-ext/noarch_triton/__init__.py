@@ -2,8 +2,8 @@
 
 import torch
 
-from ._ops import add_op_namespace_prefix, ops
-from .tuning import launch_settings
+from ._ops import add_op_namespace_prefix, ops  # noqa: TID252 - each build has a name of its own
+from .tuning import launch_settings  # noqa: TID252 - each build has a name of its own
 
 __all__ = ["launch_settings", "softmax"]
 
@@ -11,7 +11,7 @@ __all__ = ["launch_settings", "softmax"]
 @torch.library.custom_op(add_op_namespace_prefix("softmax"), mutates_args=())
 def _softmax(x: torch.Tensor) -> torch.Tensor:
     if x.is_cuda:
-        from .softmax_triton import softmax_rows
+        from .softmax_triton import softmax_rows  # noqa: TID252
 
         return softmax_rows(x)
     shifted = (x.float() - x.float().amax(dim=-1, keepdim=True)).exp()

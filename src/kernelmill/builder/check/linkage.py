@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _RUNTIME_PREFIX = "libamdhip64"
 _TORCH_PREFIXES = ("libtorch", "libc10")
+_TVM_FFI_PREFIX = "__tvm_ffi_"
 _CXX_RUNTIME = "libstdc++.so.6"
 
 
@@ -21,14 +22,26 @@ def check_linkage(linkage: Linkage, *, module: str, runtime_soname: str) -> tupl
 
     Args:
         linkage: of the extension.
-        module: the name that Python imports it by.
+        module: the name that Python imports it by; empty when Python does not.
         runtime_soname: the one GPU runtime that it may need; empty for none.
     """
     return (
-        *_check_entry_point(linkage, module),
+        *(_check_entry_point(linkage, module) if module else ()),
         *_check_search_path(linkage),
         *_check_runtime(linkage, runtime_soname),
         *_check_cxx_runtime(linkage),
+    )
+
+
+def check_tvm_ffi(linkage: Linkage) -> tuple[Finding, ...]:
+    """Find out whether TVM FFI would find a function in the extension."""
+    if any(symbol.name.startswith(_TVM_FFI_PREFIX) for symbol in linkage.defined):
+        return ()
+    return (
+        Finding(
+            problem="the extension exports no function for TVM FFI",
+            hint="export each with TVM_FFI_DLL_EXPORT_TYPED_FUNC(name, function)",
+        ),
     )
 
 

@@ -11,7 +11,7 @@ from kernelmill.builder.backends import rules_for
 from kernelmill.builder.check import Finding
 from kernelmill.builder.check.archs import check_archs
 from kernelmill.builder.check.imports import check_imports
-from kernelmill.builder.check.linkage import check_linkage
+from kernelmill.builder.check.linkage import check_linkage, check_tvm_ffi
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,5 +49,9 @@ def _check_extension(folder: Path, metadata: Metadata, variant: ArchVariant) -> 
     linkage = read_linkage(elf.parse(data, where=path.name))
     soname = rules_for(variant.compute.backend).runtime_soname(variant.compute)
     archs = [it.target for it in read_code_objects(data, where=path.name)]
-    yield from check_linkage(linkage, module=path.name.partition(".")[0], runtime_soname=soname)
+    is_tvm_ffi = variant.framework.kind == "tvm-ffi"
+    module = "" if is_tvm_ffi else path.name.partition(".")[0]
+    yield from check_linkage(linkage, module=module, runtime_soname=soname)
+    if is_tvm_ffi:
+        yield from check_tvm_ffi(linkage)
     yield from check_archs(archs, wanted=metadata.archs or ())

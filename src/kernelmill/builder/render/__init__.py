@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kernelmill.builder.fileset import FileSet
 from kernelmill.builder.render.binding import registration_header
-from kernelmill.builder.render.cmake import cmake_lists, cmake_modules
+from kernelmill.builder.render.cmake import cmake_lists, cmake_modules, framework_of
 from kernelmill.builder.render.metadata import draft_metadata
 from kernelmill.builder.render.ops import ops_template
 from kernelmill.builder.render.python import pyproject, setup_script
@@ -25,10 +25,12 @@ def render_project(plans: Sequence[BuildPlan], *, root: str = ".") -> FileSet:
         plans: one per backend of one kernel; at least one.
         root: the kernel's folder, seen from the project's.
     """
+    framework = framework_of(plans[0])
+    header = {"torch-ext/registration.h": registration_header()} if framework == "torch" else {}
     texts = {
         "CMakeLists.txt": cmake_lists(plans, root=root),
-        "cmake/_ops.py.in": ops_template(),
-        "torch-ext/registration.h": registration_header(),
+        "cmake/_ops.py.in": ops_template(framework),
+        **header,
         "setup.py": setup_script(plans[0]),
         "pyproject.toml": pyproject(plans[0]),
         **cmake_modules(plans),

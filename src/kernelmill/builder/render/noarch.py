@@ -8,6 +8,7 @@ from kernelmill.builder.fileset import FileSet
 from kernelmill.builder.render.metadata import draft_metadata
 from kernelmill.builder.render.python import dependencies_of, optional_dependencies_of
 from kernelmill.builder.render.template import render_template
+from kernelmill.builder.sources import package_folder, shipped_suffixes
 from kernelmill.spec.metadata import dumps
 
 if TYPE_CHECKING:
@@ -29,15 +30,16 @@ def render_noarch_project(plans: Sequence[NoarchPlan], *, root: str = ".") -> Fi
         root: the kernel's folder, seen from the project's.
     """
     manifest = plans[0].manifest
-    package = f"torch-ext/{manifest.general.name.python_name}"
+    package = package_folder(manifest)
     values: dict[str, object] = {
         "manifest": manifest,
         "package": package,
         "plans": plans,
         "root": root,
-        "suffixes": ("py", "pyi", *manifest.framework.pyext),
+        "suffixes": shipped_suffixes(manifest),
         "dependencies": dependencies_of(manifest),
         "extras": optional_dependencies_of(manifest),
+        "globs": [f"**/*.{suffix}" for suffix in manifest.framework.pyext],
         "names": {plan.variant.name: plan.ops_name for plan in plans},
         "name": plans[0].ops_name,
     }

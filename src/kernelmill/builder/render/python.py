@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kernelmill.builder.render.metadata import backend_general
 from kernelmill.builder.render.template import render_template
+from kernelmill.builder.sources import package_folder
 from kernelmill.spec.dependencies import PYTHON_DEPENDENCIES
 
 if TYPE_CHECKING:
@@ -20,12 +21,26 @@ def setup_script(plan: BuildPlan) -> str:
 
 def pyproject(plan: BuildPlan) -> str:
     """Return ``pyproject.toml``."""
+    manifest, framework = plan.manifest, _framework_requirement(plan)
+    name = framework.partition("=")[0]
+    others = [it for it in dependencies_of(manifest) if it != name]
     values: dict[str, object] = {
         "plan": plan,
-        "dependencies": dependencies_of(plan.manifest),
-        "extras": optional_dependencies_of(plan.manifest),
+        "framework": framework,
+        "packages": package_folder(manifest).partition("/")[0],
+        "dependencies": (framework, *others),
+        "extras": optional_dependencies_of(manifest),
+        "globs": [f"**/*.{suffix}" for suffix in manifest.framework.pyext],
     }
     return render_template("project/pyproject.toml.j2", values)
+
+
+def _framework_requirement(plan: BuildPlan) -> str:
+    """Return the distribution that the extension is compiled against, in its exact series."""
+    framework = plan.variant.framework
+    if framework.kind == "tvm-ffi":
+        return f"apache-tvm-ffi=={framework.version[0]}.{framework.version[1]}.*"
+    return f"torch=={plan.torch_version[0]}.{plan.torch_version[1]}.*"
 
 
 def dependencies_of(manifest: Manifest) -> tuple[str, ...]:

@@ -1,4 +1,6 @@
-# What every build of a kernel has in common.
+# What every build of a kernel has in common. What it is built against is said before, by torch.cmake
+# or tvm_ffi.cmake: KERNEL_SDK (a target), KERNEL_SDK_DEFINES, _SUFFIX (of the module), _PACKAGES (the
+# folder of the Python files), _NAME_MACRO (what sources call the module's name) and _PREFIX_MAPS.
 #   kernel_select_backend(BACKEND...)   sets KERNEL_BACKEND, or stops
 #   kernel_extension(...)               the Python extension: the binding's sources
 #   kernel_component(NAME ...)          one [kernel.NAME] of build.toml, compiled with its own flags
@@ -21,9 +23,7 @@ set(KERNEL_PREFIX_MAPS "-ffile-prefix-map=${KERNEL_ROOT}/=")
 if(NOT CMAKE_SOURCE_DIR STREQUAL KERNEL_ROOT)
   list(APPEND KERNEL_PREFIX_MAPS "-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=")
 endif()
-list(APPEND KERNEL_PREFIX_MAPS
-     "-ffile-prefix-map=${CMAKE_BINARY_DIR}/=" "-ffile-prefix-map=${torch_include_0}/=torch/include/"
-     "-ffile-prefix-map=${torch_python_include}/=python/")
+list(APPEND KERNEL_PREFIX_MAPS "-ffile-prefix-map=${CMAKE_BINARY_DIR}/=" ${KERNEL_SDK_PREFIX_MAPS})
 
 function(kernel_select_backend)
   if(NOT KERNEL_BACKEND)
@@ -43,32 +43,25 @@ function(kernel_select_backend)
   set(KERNEL_BACKEND "${KERNEL_BACKEND}" PARENT_SCOPE)
 endfunction()
 
-function(kernel_require_torch version)
-  if(NOT TORCH_VERSION VERSION_EQUAL version)
-    message(FATAL_ERROR "this project was made for torch ${version}, found ${TORCH_VERSION}: run "
-                        "`kernel-builder create-pyproject --force` again")
-  endif()
-endfunction()
-
 function(kernel_compile_settings target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "INCLUDES;CXX_FLAGS;DEFINES")
   list(TRANSFORM arg_INCLUDES PREPEND "${KERNEL_ROOT}/")
   target_include_directories(${target} PRIVATE ${arg_INCLUDES} "${CMAKE_SOURCE_DIR}/torch-ext")
   target_compile_definitions(
-    ${target} PRIVATE ${arg_DEFINES} "TORCH_EXTENSION_NAME=${KERNEL_OPS_NAME}"
-                      Py_LIMITED_API=0x03090000)
+    ${target} PRIVATE ${arg_DEFINES} "${KERNEL_SDK_NAME_MACRO}=${KERNEL_OPS_NAME}"
+                      ${KERNEL_SDK_DEFINES})
   target_compile_options(
     ${target} PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden
                       $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique> ${KERNEL_PREFIX_MAPS}
                       ${arg_CXX_FLAGS})
-  target_link_libraries(${target} PRIVATE torch_sdk)
+  target_link_libraries(${target} PRIVATE ${KERNEL_SDK})
 endfunction()
 
 function(kernel_extension)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "SOURCES;INCLUDES;CXX_FLAGS;DEFINES")
   list(TRANSFORM arg_SOURCES PREPEND "${KERNEL_ROOT}/")
   add_library(${KERNEL_OPS_NAME} MODULE ${arg_SOURCES})
-  set_target_properties(${KERNEL_OPS_NAME} PROPERTIES PREFIX "" SUFFIX ".abi3.so")
+  set_target_properties(${KERNEL_OPS_NAME} PROPERTIES PREFIX "" SUFFIX "${KERNEL_SDK_SUFFIX}")
   kernel_compile_settings(
     ${KERNEL_OPS_NAME} INCLUDES ${arg_INCLUDES} CXX_FLAGS ${arg_CXX_FLAGS} DEFINES ${arg_DEFINES})
   # NOTE: sources compiled with -fopenmp find the OpenMP runtime that torch has loaded. Linking one
@@ -94,8 +87,10 @@ function(kernel_install)
           DESTINATION "${arg_VARIANT}")
   list(TRANSFORM arg_PYEXT REPLACE "^" "*.")
   list(TRANSFORM arg_PYEXT PREPEND "PATTERN;" OUTPUT_VARIABLE patterns)
-  install(DIRECTORY "${KERNEL_ROOT}/torch-ext/${arg_PYTHON}/" DESTINATION "${arg_VARIANT}"
-          FILES_MATCHING ${patterns} PATTERN "__pycache__" EXCLUDE)
+  install(DIRECTORY "${KERNEL_ROOT}/${KERNEL_SDK_PACKAGES}/${arg_PYTHON}/" DESTINATION "${arg_VARIANT}"
+          FILES_MATCHING ${patterns} PATTERN "__pycache__" EXCLUDE
+          # That of another build, which `pip install` leaves there.
+          REGEX "/${arg_PYTHON}/_ops\\.py$" EXCLUDE)
   add_custom_target(
     local_install
     # An extension of an earlier build has another name: it would stay beside the new one.

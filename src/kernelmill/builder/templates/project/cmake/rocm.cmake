@@ -3,7 +3,7 @@
 include("${CMAKE_CURRENT_LIST_DIR}/hip_cross.cmake")
 
 # The binding is compiled by the C++ compiler, against the same HIP headers.
-target_include_directories(torch_sdk SYSTEM INTERFACE "${HIP_CROSS_HEADERS}")
+target_include_directories(${KERNEL_SDK} SYSTEM INTERFACE "${HIP_CROSS_HEADERS}")
 
 function(kernel_device_component name)
   cmake_parse_arguments(
@@ -18,6 +18,6 @@ function(kernel_device_component name)
     SOURCES ${arg_SOURCES}
     INCLUDES ${arg_INCLUDES}
     # The author decides which warnings are errors: with hip-flags = ["-Werror"].
-    FLAGS -Wno-error ${KERNEL_PREFIX_MAPS} ${arg_DEFINES} "-DTORCH_EXTENSION_NAME=${KERNEL_OPS_NAME}"
+    FLAGS -Wno-error ${KERNEL_PREFIX_MAPS} ${arg_DEFINES} "-D${KERNEL_SDK_NAME_MACRO}=${KERNEL_OPS_NAME}"
           -fvisibility=hidden ${arg_CXX_FLAGS} ${arg_DEVICE_FLAGS})
 endfunction()

@@ -28,3 +28,18 @@ target_include_directories(
 target_link_libraries(
   torch_sdk INTERFACE "${torch_lib}/libtorch_cpu.so" "${torch_lib}/libtorch.so"
                       "${torch_lib}/libc10.so")
+
+set(KERNEL_SDK torch_sdk)
+set(KERNEL_SDK_NAME_MACRO TORCH_EXTENSION_NAME)
+set(KERNEL_SDK_DEFINES Py_LIMITED_API=0x03090000)
+set(KERNEL_SDK_SUFFIX ".abi3.so")
+set(KERNEL_SDK_PACKAGES torch-ext)
+set(KERNEL_SDK_PREFIX_MAPS "-ffile-prefix-map=${torch_include_0}/=torch/include/"
+                           "-ffile-prefix-map=${torch_python_include}/=python/")
+
+function(kernel_require_torch version)
+  if(NOT TORCH_VERSION VERSION_EQUAL version)
+    message(FATAL_ERROR "this project was made for torch ${version}, found ${TORCH_VERSION}: run "
+                        "`kernel-builder create-pyproject --force` again")
+  endif()
+endfunction()
