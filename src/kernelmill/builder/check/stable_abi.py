@@ -58,7 +58,6 @@ def _unconditional_includes(text: str) -> Iterator[tuple[int, str]]:
             depth -= 1
         elif name == "define" and depth == 1 and previous == f"ifndef {rest.split(' ')[0]}":
             guard_depth = 1
-        elif name == "include" and depth <= guard_depth:
-            if found := _INCLUDED.match(rest):
-                yield number, found["path"]
+        elif name == "include" and depth <= guard_depth and (found := _INCLUDED.match(rest)):
+            yield number, found["path"]
         previous = f"{name} {rest.split(' ')[0]}"

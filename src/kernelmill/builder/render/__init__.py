@@ -16,14 +16,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kernelmill.builder.plan import BuildPlan
+    from kernelmill.spec.metadata import SourceState
 
 
-def render_project(plans: Sequence[BuildPlan], *, root: str = ".") -> FileSet:
+def render_project(
+    plans: Sequence[BuildPlan], *, root: str = ".", source: SourceState | None = None
+) -> FileSet:
     """Return the CMake project that builds ``plans``.
 
     Args:
         plans: one per backend of one kernel; at least one.
         root: the kernel's folder, seen from the project's.
+        source: the commit to name in the metadata.
     """
     framework = framework_of(plans[0])
     header = {"torch-ext/registration.h": registration_header()} if framework == "torch" else {}
@@ -34,6 +38,9 @@ def render_project(plans: Sequence[BuildPlan], *, root: str = ".") -> FileSet:
         "setup.py": setup_script(plans[0]),
         "pyproject.toml": pyproject(plans[0]),
         **cmake_modules(plans),
-        **{f"metadata-{plan.backend}.json": dumps(draft_metadata(plan)) for plan in plans},
+        **{
+            f"metadata-{plan.backend}.json": dumps(draft_metadata(plan, source=source))
+            for plan in plans
+        },
     }
     return FileSet(texts)

@@ -45,6 +45,11 @@ def cmake_lists(plans: Sequence[BuildPlan], *, root: str) -> str:
 def cmake_modules(plans: Sequence[BuildPlan]) -> dict[str, str]:
     """Return the files of ``cmake/`` that ``plans`` need."""
     own = [*_EVERY_PROJECT, *_OF_FRAMEWORK[framework_of(plans[0])]]
-    own += [f"{plan.backend}.cmake" for plan in plans]
+    own += [name for plan in plans for name in _modules_of(plan.backend)]
     files = {f"cmake/{name}": read_template(f"project/cmake/{name}") for name in own}
     return files | (recipe_files() if any(plan.backend is Backend.ROCM for plan in plans) else {})
+
+
+def _modules_of(backend: Backend) -> tuple[str, ...]:
+    script = ("metallib_to_header.py",) if backend is Backend.METAL else ()
+    return (f"{backend}.cmake", *script)

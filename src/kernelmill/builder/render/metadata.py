@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from kernelmill import __version__
 from kernelmill.spec.backend import Backend
-from kernelmill.spec.metadata import Metadata
+from kernelmill.spec.metadata import Metadata, Provenance, SourceState
 
 if TYPE_CHECKING:
     from kernelmill.spec.manifest import BackendGeneral, CudaGeneral, General, Manifest
@@ -39,8 +40,13 @@ class Build(Protocol):
         """Whether it is for another machine than one like this."""
 
 
-def draft_metadata(plan: Build) -> Metadata:
-    """Return the metadata of ``plan``, without digest, provenance and build record."""
+def draft_metadata(plan: Build, *, source: SourceState | None = None) -> Metadata:
+    """Return the metadata of ``plan``, without digest and build record.
+
+    Args:
+        plan: of the build.
+        source: the commit of the kernel's sources; without it there is no provenance either.
+    """
     general = plan.manifest.general
     own = backend_general(general, plan.backend)
     kernel_depends = (*general.kernel_depends, *(own.kernel_depends if own else ()))
@@ -56,6 +62,9 @@ def draft_metadata(plan: Build) -> Metadata:
         kernel_depends=kernel_depends,
         backend=plan.backend,
         archs=plan.archs,
+        provenance=Provenance(kernel_builder=SourceState(version=__version__), kernel=source)
+        if source
+        else None,
     )
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kernelmill.builder.noarch.plan import NoarchPlan
+    from kernelmill.spec.metadata import SourceState
 
 
 def ops_module(name: str) -> str:
@@ -22,12 +23,15 @@ def ops_module(name: str) -> str:
     return render_template("noarch/_ops.py.j2", {"name": name, "names": {}})
 
 
-def render_noarch_project(plans: Sequence[NoarchPlan], *, root: str = ".") -> FileSet:
+def render_noarch_project(
+    plans: Sequence[NoarchPlan], *, root: str = ".", source: SourceState | None = None
+) -> FileSet:
     """Return the project that makes ``plans``.
 
     Args:
         plans: one per variant of one kernel; at least one.
         root: the kernel's folder, seen from the project's.
+        source: the commit to name in the metadata.
     """
     manifest = plans[0].manifest
     package = package_folder(manifest)
@@ -48,6 +52,9 @@ def render_noarch_project(plans: Sequence[NoarchPlan], *, root: str = ".") -> Fi
             f"{package}/_ops.py": render_template("noarch/_ops.py.j2", values),
             "setup.py": render_template("noarch/setup.py.j2", values),
             "pyproject.toml": render_template("noarch/pyproject.toml.j2", values),
-            **{f"metadata-{plan.variant.name}.json": dumps(draft_metadata(plan)) for plan in plans},
+            **{
+                f"metadata-{plan.variant.name}.json": dumps(draft_metadata(plan, source=source))
+                for plan in plans
+            },
         }
     )

@@ -13,6 +13,11 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_SKIP_RPATH ON) # torch is already in the process when a kernel is loaded
+if(APPLE)
+  set(KERNEL_LINK_OPTIONS -Wl,-undefined,dynamic_lookup) # Python's functions are in the interpreter
+else()
+  set(KERNEL_LINK_OPTIONS -Wl,--as-needed)
+endif()
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
@@ -66,7 +71,7 @@ function(kernel_extension)
     ${KERNEL_OPS_NAME} INCLUDES ${arg_INCLUDES} CXX_FLAGS ${arg_CXX_FLAGS} DEFINES ${arg_DEFINES})
   # NOTE: sources compiled with -fopenmp find the OpenMP runtime that torch has loaded. Linking one
   # would bring a second one into the process wherever torch's has another name.
-  target_link_options(${KERNEL_OPS_NAME} PRIVATE -Wl,--as-needed)
+  target_link_options(${KERNEL_OPS_NAME} PRIVATE ${KERNEL_LINK_OPTIONS})
 endfunction()
 
 function(kernel_component name)

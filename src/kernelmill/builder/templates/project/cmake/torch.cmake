@@ -26,8 +26,9 @@ add_library(torch_sdk INTERFACE)
 target_include_directories(
   torch_sdk SYSTEM INTERFACE "${torch_include_0}" "${torch_include_1}" "${torch_python_include}")
 target_link_libraries(
-  torch_sdk INTERFACE "${torch_lib}/libtorch_cpu.so" "${torch_lib}/libtorch.so"
-                      "${torch_lib}/libc10.so")
+  torch_sdk INTERFACE "${torch_lib}/libtorch_cpu${CMAKE_SHARED_LIBRARY_SUFFIX}"
+                      "${torch_lib}/libtorch${CMAKE_SHARED_LIBRARY_SUFFIX}"
+                      "${torch_lib}/libc10${CMAKE_SHARED_LIBRARY_SUFFIX}")
 
 set(KERNEL_SDK torch_sdk)
 set(KERNEL_SDK_NAME_MACRO TORCH_EXTENSION_NAME)
