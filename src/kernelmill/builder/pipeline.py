@@ -103,7 +103,9 @@ def build_variant(
     with only_build(workspace.folder):
         shutil.rmtree(workspace.stage, ignore_errors=True)
         render_project([plan]).write(workspace.project, force=True)
-        compile_project(plan, toolchain, workspace, env=build_environment(env), on_line=on_line)
+        compile_project(
+            plan, toolchain, workspace, env=build_environment(env, root=tree.root), on_line=on_line
+        )
         staged = workspace.stage / str(plan.variant)
         findings = (
             *_check_sources(tree, toolchain, workspace),
@@ -134,7 +136,13 @@ def _describe(plan: BuildPlan, tree: KernelTree, toolchain: Toolchain, staged: P
     )
 
 
-def build_environment(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of compilers: ``env`` with what would change bytes fixed."""
+def build_environment(env: Mapping[str, str], *, root: Path) -> dict[str, str]:
+    """Return the environment of compilers: ``env`` with what would change bytes fixed.
+
+    Args:
+        env: the caller's, whose settings for ccache are kept.
+        root: the kernel's folder; ccache looks away from where it is.
+    """
     fixed = {"LC_ALL": "C", "TZ": "UTC", "NINJA_STATUS": "[%f/%t] "}
-    return {"SOURCE_DATE_EPOCH": _SOURCE_DATE_EPOCH, **env, **fixed}
+    ccache = {"CCACHE_BASEDIR": str(root), "CCACHE_NOHASHDIR": "1"}
+    return {"SOURCE_DATE_EPOCH": _SOURCE_DATE_EPOCH, **ccache, **env, **fixed}

@@ -1,7 +1,9 @@
 # The installed torch as the target `torch_sdk`, and TORCH_VERSION ("2.13").
 # NOTE: not find_package(Torch): for a GPU build of torch that asks for the whole GPU SDK, even when
 # the kernel is built for the CPU.
-find_package(Python3 REQUIRED COMPONENTS Interpreter)
+if(NOT Python3_EXECUTABLE) # looking for one that is known takes a second
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+endif()
 execute_process(
   COMMAND "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_LIST_DIR}/torch_facts.py"
   OUTPUT_VARIABLE torch_facts

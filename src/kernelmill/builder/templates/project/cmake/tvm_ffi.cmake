@@ -1,5 +1,7 @@
 # The installed apache-tvm-ffi as the target `tvm_ffi_sdk`, and TVM_FFI_VERSION ("0.1").
-find_package(Python3 REQUIRED COMPONENTS Interpreter)
+if(NOT Python3_EXECUTABLE) # looking for one that is known takes a second
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+endif()
 execute_process(
   COMMAND "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_LIST_DIR}/tvm_ffi_facts.py"
   OUTPUT_VARIABLE tvm_ffi_facts
