@@ -11,9 +11,9 @@ import os
 import platform
 import re
 import sys
-import sysconfig
 from typing import TYPE_CHECKING, Final
 
+from kernelmill.runtime.errors import MissingDependency
 from kernelmill.spec.backend import Backend, normalise_gfx
 from kernelmill.spec.errors import HostError, InvalidName, InvalidVersion
 from kernelmill.spec.host import Device, Host
@@ -39,20 +39,25 @@ def probe_host() -> Host:
     """
     torch = import_torch()
     backend, backend_version = backend_of(torch) if torch else (Backend.CPU, None)
-    machine = platform.machine().lower()
     return Host(
-        cpu=CPUS.get(machine, machine),
+        cpu=probe_cpu(),
         os=SYSTEMS.get(sys.platform, sys.platform),
         backend=backend,
         backend_version=backend_version,
         torch=release_of(torch) if torch else None,
         cxx11_abi=cxx11_abi_of(torch) if torch else None,
         tvm_ffi=_probe_tvm_ffi(),
-        glibc=_probe_glibc(),
-        is_free_threaded=bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+        glibc=probe_glibc(),
+        is_free_threaded="t" in getattr(sys, "abiflags", ""),
         python=sys.version_info[:2],
         macos=_probe_macos(),
     )
+
+
+def probe_cpu() -> str:
+    """Return the processor, as variants write it."""
+    machine = platform.machine().lower()
+    return CPUS.get(machine, machine)
 
 
 def import_torch() -> ModuleType | None:
@@ -66,6 +71,23 @@ def import_torch() -> ModuleType | None:
             f"torch is installed but cannot be imported: {error}",
             hint='run `python -c "import torch"` and repair the installation',
         ) from error
+    return torch
+
+
+def has_package(name: str) -> bool:
+    """Tell whether ``name`` could be imported. Imports nothing."""
+    return importlib.util.find_spec(name) is not None
+
+
+def require_torch() -> ModuleType:
+    """Return torch.
+
+    Raises:
+        MissingDependency: it is not installed; an ``ImportError``.
+    """
+    torch = import_torch()
+    if torch is None:
+        raise MissingDependency("torch is not installed", hint="install PyTorch: pytorch.org")
     return torch
 
 
@@ -168,7 +190,8 @@ def _probe_tvm_ffi() -> tuple[int, int] | None:
         return None
 
 
-def _probe_glibc() -> tuple[int, int] | None:
+def probe_glibc() -> tuple[int, int] | None:
+    """Return the C library's version; None for another one than glibc."""
     try:
         text = os.confstr("CS_GNU_LIBC_VERSION") or ""
     except (AttributeError, ValueError, OSError):
