@@ -8,7 +8,7 @@ constexpr int kThreads = 256;
 
 __global__ void relu_kernel(float* out, const float* x, std::int64_t count) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  if (i < count) out[i] = x[i] > 0.0f ? x[i] : 0.0f;
+  if (i < count) out[i] = x[i] < 0.0f ? 0.0f : x[i];  // NaN stays NaN
 }
 
 }  // namespace

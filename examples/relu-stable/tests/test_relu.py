@@ -24,6 +24,13 @@ def test_relu_is_exact(kernel: ModuleType, count: int) -> None:
     assert torch.equal(kernel.relu(x).cpu(), x.cpu().clamp_min(0))
 
 
+def test_relu_keeps_what_is_no_number(kernel: ModuleType) -> None:
+    assert kernel.relu(torch.tensor([float("nan"), -1.0], device=DEVICE)).isnan().tolist() == [
+        True,
+        False,
+    ]
+
+
 def test_relu_compiles_into_one_graph(kernel: ModuleType) -> None:
     x = torch.tensor([-1.0, 2.0], device=DEVICE)
     compiled = torch.compile(lambda y: kernel.relu(y) + 1, fullgraph=True, backend="aot_eager")

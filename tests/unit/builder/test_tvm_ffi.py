@@ -91,9 +91,7 @@ def test_project_includes_nothing_of_torch(tmp_path: Path) -> None:
 
 
 def test_extension_without_an_exported_function_is_found() -> None:
-    linkage = Linkage(
-        soname="", needed=(), rpath=(), runpath=(), defined=(), undefined=(), required_versions=()
-    )
+    linkage = Linkage(soname="", needed=(), rpath=(), runpath=(), defined=(), undefined=())
     [finding] = check_tvm_ffi(linkage)
     assert finding.problem == "the extension exports no function for TVM FFI"
     assert "TVM_FFI_DLL_EXPORT_TYPED_FUNC" in finding.hint
