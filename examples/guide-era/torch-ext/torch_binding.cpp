@@ -24,7 +24,7 @@ void double_it(at::Tensor& out, const at::Tensor& x) {
 
 TORCH_LIBRARY_EXPAND(TORCH_EXTENSION_NAME, ops) {
   ops.def("double_it(Tensor! out, Tensor x) -> ()");
-  ops.impl("double_it", torch::kCUDA, &double_it);
+  ops.impl("double_it", c10::DispatchKey::CUDA, &double_it);
 }
 
 REGISTER_EXTENSION(TORCH_EXTENSION_NAME)

@@ -144,5 +144,5 @@ def build_environment(env: Mapping[str, str], *, root: Path) -> dict[str, str]:
         root: the kernel's folder; ccache looks away from where it is.
     """
     fixed = {"LC_ALL": "C", "TZ": "UTC", "NINJA_STATUS": "[%f/%t] "}
-    ccache = {"CCACHE_BASEDIR": str(root), "CCACHE_NOHASHDIR": "1"}
+    ccache = {"CCACHE_BASEDIR": str(root), "CCACHE_NOHASHDIR": "1", "CCACHE_ABSSTDERR": "1"}
     return {"SOURCE_DATE_EPOCH": _SOURCE_DATE_EPOCH, **ccache, **env, **fixed}

@@ -205,6 +205,7 @@ def test_build_environment_fixes_what_would_change_bytes(tmp_path: Path) -> None
         "SOURCE_DATE_EPOCH": "315532800",
         "CCACHE_BASEDIR": str(tmp_path),
         "CCACHE_NOHASHDIR": "1",
+        "CCACHE_ABSSTDERR": "1",
     }
 
 

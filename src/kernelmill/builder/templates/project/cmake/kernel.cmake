@@ -29,6 +29,12 @@ if(NOT CMAKE_SOURCE_DIR STREQUAL KERNEL_ROOT)
   list(APPEND KERNEL_PREFIX_MAPS "-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=")
 endif()
 list(APPEND KERNEL_PREFIX_MAPS "-ffile-prefix-map=${CMAKE_BINARY_DIR}/=" ${KERNEL_SDK_PREFIX_MAPS})
+# ccache gives the compiler relative paths, so that it finds its results from other folders too.
+foreach(folder IN ITEMS "${KERNEL_ROOT}" "${CMAKE_SOURCE_DIR}")
+  file(RELATIVE_PATH relative "${CMAKE_BINARY_DIR}" "${folder}")
+  list(APPEND KERNEL_PREFIX_MAPS "-ffile-prefix-map=${relative}/=")
+endforeach()
+list(REMOVE_DUPLICATES KERNEL_PREFIX_MAPS)
 
 function(kernel_select_backend)
   if(NOT KERNEL_BACKEND)
