@@ -32,6 +32,7 @@ list(APPEND KERNEL_PREFIX_MAPS "-ffile-prefix-map=${CMAKE_BINARY_DIR}/=" ${KERNE
 # ccache gives the compiler relative paths, so that it finds its results from other folders too.
 foreach(folder IN ITEMS "${KERNEL_ROOT}" "${CMAKE_SOURCE_DIR}")
   file(RELATIVE_PATH relative "${CMAKE_BINARY_DIR}" "${folder}")
+  string(REGEX REPLACE "/+$" "" relative "${relative}")
   list(APPEND KERNEL_PREFIX_MAPS "-ffile-prefix-map=${relative}/=")
 endforeach()
 list(REMOVE_DUPLICATES KERNEL_PREFIX_MAPS)
