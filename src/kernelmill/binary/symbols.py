@@ -83,6 +83,8 @@ class Linkage:
     """Sorted."""
     defined: tuple[Reference, ...]
     """Sorted."""
+    needed_versions: tuple[str, ...] = ()
+    """Sorted; also those that no symbol wants, such as ``GLIBC_ABI_DT_RELR``."""
 
     @property
     def version_floors(self) -> Mapping[str, tuple[int, ...]]:
@@ -124,6 +126,7 @@ def read_linkage(elf: Elf) -> Linkage:
         rpath=paths(TAG_RPATH),
         undefined=tuple(sorted(ref for is_defined, ref in references if not is_defined)),
         defined=tuple(sorted(ref for is_defined, ref in references if is_defined)),
+        needed_versions=tuple(sorted({it for _, it, _ in _needed_versions(elf, table, names)})),
     )
 
 

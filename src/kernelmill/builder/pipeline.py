@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from kernelmill.builder.backends import rules_for
 from kernelmill.builder.check import require_no_findings
 from kernelmill.builder.check.headers import check_headers
-from kernelmill.builder.check.variant import check_variant
+from kernelmill.builder.check.lint import lint_sources
+from kernelmill.builder.check.policies import DEFAULT_POLICY
+from kernelmill.builder.check.variant import check_doubts, check_floor, check_variant
 from kernelmill.builder.compile import Workspace, compile_project, read_dependencies
 from kernelmill.builder.errors import PlanError
 from kernelmill.builder.package import (
@@ -27,7 +29,7 @@ from kernelmill.builder.toolchain.git import probe_source_state
 from kernelmill.builder.workplace import WORK_FOLDER, ensure_usable, make_folder, only_build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from kernelmill.builder.check import Finding
@@ -81,6 +83,8 @@ def build_variant(
     *,
     env: Mapping[str, str],
     on_line: Callable[[str], None],
+    manylinux: str = DEFAULT_POLICY,
+    is_release: bool = False,
 ) -> BuiltKernel:
     """Build one variant into ``build/<variant>/``, which is replaced only by a whole one.
 
@@ -90,6 +94,8 @@ def build_variant(
         toolchain: the tools.
         env: the environment of the tools.
         on_line: called with each line that a tool prints.
+        manylinux: the policy of the oldest system to run on.
+        is_release: whether a binary that asks for a newer system is refused, or warned of.
 
     Raises:
         CompileError: the sources do not compile.
@@ -103,15 +109,18 @@ def build_variant(
     with only_build(workspace.folder):
         shutil.rmtree(workspace.stage, ignore_errors=True)
         render_project([plan]).write(workspace.project, force=True)
-        compile_project(
-            plan, toolchain, workspace, env=build_environment(env, root=tree.root), on_line=on_line
-        )
+        _warn(plan, lint_sources(tree), on_line)
+        tool_env = build_environment(env, root=tree.root)
+        compile_project(plan, toolchain, workspace, env=tool_env, on_line=on_line)
         staged = workspace.stage / str(plan.variant)
+        portability = check_floor(staged, floor=manylinux)
         findings = (
             *_check_sources(tree, toolchain, workspace),
             *check_variant(staged, draft_metadata(plan), plan.variant),
+            *(portability if is_release else ()),
         )
         require_no_findings(findings, where=str(plan.variant))
+        _warn(plan, (*portability, *check_doubts(staged, plan.variant)), on_line)
         metadata = _describe(plan, tree, toolchain, staged)
         write_metadata(staged, metadata)
         target = tree.root / OUTPUT_FOLDER / str(plan.variant)
@@ -119,10 +128,15 @@ def build_variant(
     return BuiltKernel(plan=plan, folder=target, metadata=metadata)
 
 
+def _warn(plan: BuildPlan, findings: Iterable[Finding], on_line: Callable[[str], None]) -> None:
+    for finding in findings:
+        on_line(f"{plan.variant}: warning: {finding.problem}")
+
+
 def _check_sources(
     tree: KernelTree, toolchain: Toolchain, workspace: Workspace
 ) -> tuple[Finding, ...]:
-    read = read_dependencies(toolchain, workspace)
+    read = [workspace.original(path) for path in read_dependencies(toolchain, workspace)]
     return check_headers(read, root=tree.root, known=tree.files, ignored=tree.root / WORK_FOLDER)
 
 

@@ -76,6 +76,14 @@ class BuildPlan:
     is_cross: bool
     """Whether the binary is for a torch or a runtime that is not the installed one."""
     jobs: int
+    translated: tuple[str, ...] = ()
+    """CUDA sources, and whatever else names them, that are translated for this backend first."""
+
+    @property
+    def include(self) -> tuple[str, ...]:
+        """The include folders of all components, each once."""
+        components = (self.binding, *self.kernels)
+        return tuple(dict.fromkeys(path for it in components for path in it.include))
 
     @property
     def python_name(self) -> str:
@@ -117,8 +125,17 @@ class BackendRules(Protocol):
     """Preprocessor definitions of every source, host and device."""
     DEVICE_SUFFIXES: frozenset[str]
     """Sources for the device compiler."""
-    IS_CROSS: bool
-    """Whether builds are made without the backend's own torch and SDK."""
+
+    def installed_version(self, toolchain: Toolchain, /) -> tuple[int, int] | None:
+        """Return the version of the backend's SDK on this machine: builds are for it by default."""
+
+    def is_cross(self, toolchain: Toolchain, archs: tuple[str, ...], compute: Compute, /) -> bool:
+        """Return whether a build is made without the SDK that it is for."""
+
+    def translated(
+        self, kernels: tuple[Kernel, ...], binding: tuple[str, ...], /
+    ) -> tuple[str, ...]:
+        """Return the sources that have to be translated; all of a build's, or nothing."""
 
     def compute(self, asked: tuple[int, int] | None, /) -> Compute:
         """Return the compute part of the variant, for the runtime version that was asked for."""
@@ -132,7 +149,9 @@ class BackendRules(Protocol):
     def require_tools(self, toolchain: Toolchain, /) -> None:
         """Raise ``HostError`` when this machine cannot build for this backend."""
 
-    def tool_settings(self, toolchain: Toolchain, archs: tuple[str, ...], /) -> Mapping[str, str]:
+    def tool_settings(
+        self, toolchain: Toolchain, archs: tuple[str, ...], compute: Compute, /
+    ) -> Mapping[str, str]:
         """Return the CMake variables that say which of this machine's tools to use for ``archs``.
 
         Raises:
@@ -198,8 +217,9 @@ def plan_build(
         torch_version=toolchain.torch.release.series,
         archs=archs or None,
         runtime_soname=rules.runtime_soname(variant.compute),
-        is_cross=rules.IS_CROSS,
+        is_cross=rules.is_cross(toolchain, archs, variant.compute),
         jobs=job_count(toolchain.capacity),
+        translated=rules.translated(kernels, bound.src),
     )
 
 
@@ -217,7 +237,7 @@ def plan_variant(
     """
     return ArchVariant(
         framework=_framework(tree, toolchain, rules),
-        compute=rules.compute(asked_version),
+        compute=rules.compute(asked_version or rules.installed_version(toolchain)),
         cpu=toolchain.cpu,
         os="linux",
     )

@@ -43,6 +43,7 @@ __all__ = [
     "assumed_note",
     "dumps",
     "parse",
+    "with_digest",
 ]
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -309,6 +310,17 @@ def dumps(metadata: Metadata) -> str:
         "kernelmill": metadata.build and _build_json(metadata.build),
     }
     return json.dumps(_present(document), indent=2, ensure_ascii=False) + "\n"
+
+
+def with_digest(content: str, digest: Digest) -> str:
+    """Return the text of a ``metadata.json`` with another digest; what else is in it stays.
+
+    Args:
+        content: a text that ``parse`` has read.
+        digest: the new one.
+    """
+    document = json.loads(content) | {"digest": _digest_json(digest)}
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def _present(document: Mapping[str, object]) -> dict[str, object]:

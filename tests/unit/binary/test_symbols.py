@@ -53,6 +53,7 @@ def test_linkage_is_read_when_there_are_no_section_headers(
         "", "libstdc++.so.6", "libamdhip64.so.7", "libc.so.6", "libc.so.6",
     ]  # fmt: skip
     assert [str(reference) for reference in linkage.defined] == ["PyInit_k", "launch"]
+    assert linkage.needed_versions == ("GLIBCXX_3.4.30", "GLIBC_2.14", "GLIBC_2.33", "hip_4.2")
 
 
 def test_floors_are_the_highest_versions_when_several_are_wanted(

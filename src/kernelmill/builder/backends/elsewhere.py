@@ -46,11 +46,13 @@ class ElsewhereRules:
     DEFINES: tuple[str, ...]
     DEVICE_SUFFIXES: frozenset[str]
     version: tuple[int, int] | None = None
-    IS_CROSS: bool = False
 
     def compute(self, _asked: tuple[int, int] | None, /) -> Compute:
         """Return the backend with the usual version of its runtime."""
         return Compute(backend=self.BACKEND, version=self.version)
+
+    def installed_version(self, _toolchain: Toolchain, /) -> None:
+        """Return nothing: the runtime is on the machine that builds."""
 
     def settings(self, _compute: Compute, /) -> Mapping[str, str]:
         """Return nothing: the backend's CMake file is enough."""
@@ -63,7 +65,21 @@ class ElsewhereRules:
     def require_tools(self, _toolchain: Toolchain, /) -> None:
         """Do nothing: the tools are needed where the project is built."""
 
-    def tool_settings(self, _toolchain: Toolchain, _archs: tuple[str, ...], /) -> Mapping[str, str]:
+    def is_cross(
+        self, _toolchain: Toolchain, _archs: tuple[str, ...], _compute: Compute, /
+    ) -> bool:
+        """Return that it is for the torch that is installed where it is built."""
+        return False
+
+    def translated(
+        self, _kernels: tuple[Kernel, ...], _binding: tuple[str, ...], /
+    ) -> tuple[str, ...]:
+        """Return nothing: sources are compiled as they are."""
+        return ()
+
+    def tool_settings(
+        self, _toolchain: Toolchain, _archs: tuple[str, ...], _compute: Compute, /
+    ) -> Mapping[str, str]:
         """Return nothing: the project finds its tools."""
         return {}
 
