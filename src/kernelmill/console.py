@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import errno
 import logging
 import os
 import sys
 import traceback
 from importlib import import_module
+from importlib.util import find_spec
 from io import TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from kernelmill import __version__
@@ -52,14 +55,19 @@ def run_console(
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
     words = list(sys.argv[1:] if argv is None else argv)
     rest: list[str] = []
+    asked = next((word for word in words if not word.startswith("-")), None)
     for name, module_path in commands.items():
+        if name != asked:
+            # Of the others only their help is needed: importing all takes longer than most work.
+            subparsers.add_parser(name, help=read_help(module_path))
+            continue
         command = cast("Command", import_module(module_path))
         subparser = subparsers.add_parser(
             name, help=command.HELP, description=command.HELP, allow_abbrev=False
         )
         command.configure(subparser)
         subparser.set_defaults(run=command.run)
-        if words[:1] == [name] and getattr(command, "TAKES_REST", False) and "--" in words:
+        if getattr(command, "TAKES_REST", False) and "--" in words:
             end = words.index("--")
             words, rest = words[:end], words[end + 1 :]
     args = parser.parse_args(words, argparse.Namespace(rest=rest))
@@ -67,6 +75,18 @@ def run_console(
     if logging.lastResort:
         logging.lastResort.setFormatter(_PrintableFormatter())
     return _finish(prog, args.run, args)
+
+
+def read_help(module_path: str) -> str:
+    """Return a command's ``HELP`` as its source says it, without running the module."""
+    spec = find_spec(module_path)
+    if spec is not None and spec.origin is not None and spec.origin.endswith(".py"):
+        source = Path(spec.origin).read_text(encoding="utf-8")
+        for statement in ast.parse(source).body:
+            match statement:
+                case ast.Assign(targets=[ast.Name(id="HELP")], value=ast.Constant(value=str(text))):
+                    return text
+    return str(import_module(module_path).HELP)
 
 
 def _finish(prog: str, run: Callable[[argparse.Namespace], int], args: argparse.Namespace) -> int:

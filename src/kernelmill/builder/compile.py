@@ -28,6 +28,8 @@ _END_OF_EXCERPT = re.compile(r"^(\[\d+/\d+\]|FAILED:|ninja: |.*: (?:warning|note
 COPIES = "hipified"
 """Where in CMake's folder the translated copies of CUDA sources are."""
 _EXCERPTS = 3
+_BUILD_FILE = "build.ninja"
+"""Written at the very end of a configuration that went well."""
 _EXCERPT_LINES = 12
 
 
@@ -88,13 +90,15 @@ def compile_project(
         BuildKilled: a compiler was killed by a signal.
         ToolchainError: a tool is missing.
     """
-    cmake = require(toolchain.cmake).path
+    cmake, ninja = require(toolchain.cmake).path, require(toolchain.ninja).path
     configure = configure_command(plan, toolchain, workspace)
     _ensure_usable_cache(configure, workspace)
+    # Ninja configures again by itself when a file of the project changed.
+    is_configured = (workspace.binary / _BUILD_FILE).exists()
     with workspace.log.open("w", encoding="utf-8") as log:
         for command in (
-            configure,
-            [cmake, "--build", str(workspace.binary), "--parallel", str(plan.jobs)],
+            *(() if is_configured else (configure,)),
+            [ninja, "-C", str(workspace.binary), "-j", str(plan.jobs)],
             [cmake, "--install", str(workspace.binary), "--prefix", str(workspace.stage)],
         ):
             lines: list[str] = []

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from kernelmill.builder.plan import BuildPlan
+    from kernelmill.builder.render.metadata import Build
 
 METADATA_NAME = "metadata.json"
 OUTPUT_FOLDER = "build"
@@ -29,7 +29,7 @@ def variant_files(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def finish_metadata(
-    plan: BuildPlan,
+    plan: Build,
     folder: Path,
     *,
     source: SourceState | None,

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from filelock import FileLock, Timeout
 
 from kernelmill.builder.backends import rules_for
 from kernelmill.builder.check import require_no_findings
@@ -26,13 +23,13 @@ from kernelmill.builder.package import (
 from kernelmill.builder.plan import plan_build
 from kernelmill.builder.render import render_project
 from kernelmill.builder.render.metadata import draft_metadata
+from kernelmill.builder.sources import built_from
 from kernelmill.builder.toolchain import compiler_versions
 from kernelmill.builder.toolchain.git import probe_source_state
-from kernelmill.spec.editions.values import UNBUILDABLE
-from kernelmill.spec.errors import HostError
+from kernelmill.builder.workplace import WORK_FOLDER, ensure_usable, make_folder, only_build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from kernelmill.builder.check import Finding
@@ -42,7 +39,6 @@ if TYPE_CHECKING:
     from kernelmill.builder.toolchain import Toolchain
     from kernelmill.spec.metadata import Metadata
 
-WORK_FOLDER = ".kernelmill"
 _SOURCE_DATE_EPOCH = "315532800"
 """1980-01-01, the first day that zip files know; the value of ``__DATE__`` in every build."""
 
@@ -107,14 +103,15 @@ def build_variant(
         CheckError: the binary is not what the plan says.
         HostError: a tool is missing, or this variant is being built already.
     """
-    _ensure_usable(tree.root)
+    ensure_usable(tree.root)
     workspace = Workspace(root=tree.root, folder=tree.root / WORK_FOLDER / str(plan.variant))
-    _make_folder(workspace.folder)
-    with _only_build(workspace.folder):
+    make_folder(workspace.folder)
+    with only_build(workspace.folder):
         shutil.rmtree(workspace.stage, ignore_errors=True)
         render_project([plan]).write(workspace.project, force=True)
         _warn(plan, lint_sources(tree), on_line)
-        compile_project(plan, toolchain, workspace, env=build_environment(env), on_line=on_line)
+        tool_env = build_environment(env, root=tree.root)
+        compile_project(plan, toolchain, workspace, env=tool_env, on_line=on_line)
         staged = workspace.stage / str(plan.variant)
         portability = check_floor(staged, floor=manylinux)
         findings = (
@@ -147,48 +144,19 @@ def _describe(plan: BuildPlan, tree: KernelTree, toolchain: Toolchain, staged: P
     return finish_metadata(
         plan,
         staged,
-        source=probe_source_state(tree.root),
+        source=probe_source_state(tree.root, built_from(tree, plan.backend)),
         compilers=compiler_versions(toolchain, plan.backend, plan.archs or ()),
         inputs={"build.toml": tree.manifest_sha256},
     )
 
 
-def _ensure_usable(root: Path) -> None:
-    """Stop here, before anything is compiled, when the result could not be put into its place."""
-    name = str(root.absolute())
-    if not name.isprintable() or UNBUILDABLE.search(name):
-        raise HostError(
-            f"the folder's path {name!r} holds a character that build tools mistake",
-            hint="build in a folder with a plain name",
-        )
-    output = root / OUTPUT_FOLDER
-    if output.exists() and not output.is_dir():
-        raise HostError(f"{OUTPUT_FOLDER!r} is not a folder", where=str(root), hint="remove it")
+def build_environment(env: Mapping[str, str], *, root: Path) -> dict[str, str]:
+    """Return the environment of compilers: ``env`` with what would change bytes fixed.
 
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise HostError(
-            f"cannot make the folder: {error.strerror}",
-            where=str(folder),
-            hint="builds are made beside the sources: use a copy that you may write to",
-        ) from error
-
-
-@contextmanager
-def _only_build(folder: Path) -> Iterator[None]:
-    try:
-        with FileLock(folder / "lock", timeout=0):
-            yield
-    except Timeout as error:
-        raise HostError(
-            "this variant is being built already", where=str(folder), hint="wait until it is done"
-        ) from error
-
-
-def build_environment(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of compilers: ``env`` with what would change bytes fixed."""
+    Args:
+        env: the caller's, whose settings for ccache are kept.
+        root: the kernel's folder; ccache looks away from where it is.
+    """
     fixed = {"LC_ALL": "C", "TZ": "UTC", "NINJA_STATUS": "[%f/%t] "}
-    return {"SOURCE_DATE_EPOCH": _SOURCE_DATE_EPOCH, **env, **fixed}
+    ccache = {"CCACHE_BASEDIR": str(root), "CCACHE_NOHASHDIR": "1", "CCACHE_ABSSTDERR": "1"}
+    return {"SOURCE_DATE_EPOCH": _SOURCE_DATE_EPOCH, **ccache, **env, **fixed}

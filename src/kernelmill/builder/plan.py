@@ -7,10 +7,19 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
+from kernelmill.builder.check.stable_abi import check_stable_headers
 from kernelmill.builder.errors import PlanError
 from kernelmill.builder.jobs import job_count
-from kernelmill.builder.sources import HEADER_SUFFIXES, PYTHON_SUFFIXES, files_of, torch_table
+from kernelmill.builder.sources import (
+    HEADER_SUFFIXES,
+    compiled_table,
+    files_of,
+    framework_key,
+    shipped_suffixes,
+)
 from kernelmill.builder.toolchain import require
+from kernelmill.builder.toolchain.tvm_ffi import require_tvm_ffi
+from kernelmill.spec.manifest import Torch, TvmFfi
 from kernelmill.spec.variant import ArchVariant, Framework
 
 if TYPE_CHECKING:
@@ -19,10 +28,11 @@ if TYPE_CHECKING:
     from kernelmill.builder.sources import KernelTree
     from kernelmill.builder.toolchain import Toolchain
     from kernelmill.spec.backend import Backend
-    from kernelmill.spec.manifest import Kernel, Manifest, Torch
+    from kernelmill.spec.manifest import Kernel, Manifest
     from kernelmill.spec.toml_lines import KeyPath
-    from kernelmill.spec.variant import Compute
+    from kernelmill.spec.variant import Compute, Variant
 
+_PYTHON = frozenset({".py", ".pyi"})
 CXX_SUFFIXES = frozenset({".c", ".cc", ".cpp", ".cxx"})
 
 UNIQUE_ID_DIGITS = 10
@@ -86,13 +96,13 @@ class BuildPlan:
         return ops_name(self.manifest, self.backend, self.unique_id)
 
 
-def ops_name(manifest: Manifest, backend: Backend, identity: str) -> str:
+def ops_name(manifest: Manifest, backend: str, identity: str) -> str:
     """Return the name that a build with the id ``identity`` has in PyTorch and in Python."""
     return f"_{manifest.general.name.python_name}_{backend}_{identity}"
 
 
 def unique_id(
-    files: Mapping[str, str], *, manifest_sha256: str, backend: Backend, variant: ArchVariant
+    files: Mapping[str, str], *, manifest_sha256: str, backend: str, variant: Variant
 ) -> str:
     """Return an id that is equal for equal inputs, and different for any other.
 
@@ -180,14 +190,15 @@ def plan_build(
     require(toolchain.cxx)
     rules.require_tools(toolchain)
     kernels = kernels_for(tree, backend)
-    torch = torch_table(tree.manifest)
+    bound = compiled_table(tree.manifest)
     _check_suffixes(tree, kernels, rules)
+    require_stable_headers(tree, backend)
     variant = plan_variant(tree, toolchain, rules, asked_version)
     components = tuple(
-        _component(it, rules, toolchain, tree.where("kernel", it.name, "rocm-archs"))
+        _component(it, bound, rules, toolchain, tree.where("kernel", it.name, "rocm-archs"))
         for it in kernels
     )
-    binding = _binding(torch, rules)
+    binding = _binding(bound, rules)
     archs = tuple(sorted({arch for component in components for arch in component.archs}))
     return BuildPlan(
         manifest=tree.manifest,
@@ -201,14 +212,14 @@ def plan_build(
         ),
         binding=binding,
         kernels=components,
-        pyext=tuple(dict.fromkeys((*PYTHON_SUFFIXES, *torch.pyext))),
+        pyext=shipped_suffixes(tree.manifest),
         settings=rules.settings(variant.compute),
         torch_version=toolchain.torch.release.series,
         archs=archs or None,
         runtime_soname=rules.runtime_soname(variant.compute),
         is_cross=rules.is_cross(toolchain, archs, variant.compute),
         jobs=job_count(toolchain.capacity),
-        translated=rules.translated(kernels, torch.src),
+        translated=rules.translated(kernels, bound.src),
     )
 
 
@@ -218,12 +229,26 @@ def plan_variant(
     rules: BackendRules,
     asked_version: tuple[int, int] | None = None,
 ) -> ArchVariant:
-    """Return the variant that a build against the installed torch is.
+    """Return the variant that a build against the installed torch, or TVM FFI, is.
 
     Raises:
         PlanError: the kernel does not want this torch.
+        ToolchainError: it wants TVM FFI, which is not installed.
     """
-    torch, installed = torch_table(tree.manifest), toolchain.torch.release.series
+    return ArchVariant(
+        framework=_framework(tree, toolchain, rules),
+        compute=rules.compute(asked_version or rules.installed_version(toolchain)),
+        cpu=toolchain.cpu,
+        os="linux",
+    )
+
+
+def _framework(tree: KernelTree, toolchain: Toolchain, rules: BackendRules) -> Framework:
+    torch = compiled_table(tree.manifest)
+    if isinstance(torch, TvmFfi):
+        version = require_tvm_ffi(toolchain.tvm_ffi).version
+        return Framework(kind="tvm-ffi", version=version, cxx11_abi=None)
+    installed = toolchain.torch.release.series
     stable = torch.stable_abi.get(rules.BACKEND)
     for key, bound, fits, word in (
         ("minver", torch.minver, installed >= (torch.minver or installed), "from"),
@@ -237,14 +262,9 @@ def plan_variant(
                 where=tree.where("torch", key),
                 hint="install a torch that fits",
             )
-    return ArchVariant(
-        framework=Framework(kind="torch-stable-abi", version=stable, cxx11_abi=None)
-        if stable
-        else Framework(kind="torch", version=installed, cxx11_abi=toolchain.torch.has_cxx11_abi),
-        compute=rules.compute(asked_version or rules.installed_version(toolchain)),
-        cpu=toolchain.cpu,
-        os="linux",
-    )
+    if stable:
+        return Framework(kind="torch-stable-abi", version=stable, cxx11_abi=None)
+    return Framework(kind="torch", version=installed, cxx11_abi=toolchain.torch.has_cxx11_abi)
 
 
 def _dotted(version: tuple[int, int]) -> str:
@@ -274,19 +294,25 @@ def kernels_for(tree: KernelTree, backend: Backend) -> tuple[Kernel, ...]:
     return kernels
 
 
-def _binding(torch: Torch, rules: BackendRules) -> Component:
-    stable = torch.stable_abi.get(rules.BACKEND)
-    target = (f"TORCH_TARGET_VERSION={stable[0] << 56 | stable[1] << 48:#018x}",) if stable else ()
+def _binding(torch: Torch | TvmFfi, rules: BackendRules) -> Component:
     return Component(
         name="binding",
         sources=tuple(path for path in torch.src if _suffix(path) in CXX_SUFFIXES),
         include=torch.include,
         cxx_flags=torch.cxx_flags,
-        defines=(*rules.DEFINES, *target),
+        defines=(*rules.DEFINES, *_target_version(torch, rules.BACKEND)),
     )
 
 
-def _component(kernel: Kernel, rules: BackendRules, toolchain: Toolchain, where: str) -> Component:
+def _target_version(bound: Torch | TvmFfi, backend: Backend) -> tuple[str, ...]:
+    """Return the definition that chooses a stable ABI; every source that sees torch needs it."""
+    stable = bound.stable_abi.get(backend) if isinstance(bound, Torch) else None
+    return (f"TORCH_TARGET_VERSION={stable[0] << 56 | stable[1] << 48:#018x}",) if stable else ()
+
+
+def _component(
+    kernel: Kernel, bound: Torch | TvmFfi, rules: BackendRules, toolchain: Toolchain, where: str
+) -> Component:
     device_sources = tuple(path for path in kernel.src if _suffix(path) in rules.DEVICE_SUFFIXES)
     return Component(
         name=kernel.name,
@@ -296,14 +322,35 @@ def _component(kernel: Kernel, rules: BackendRules, toolchain: Toolchain, where:
         cxx_flags=kernel.cxx_flags,
         device_flags=kernel.hip_flags,
         archs=rules.pick_archs(kernel, toolchain, where) if device_sources else (),
-        defines=rules.DEFINES,
+        defines=(*rules.DEFINES, *_target_version(bound, rules.BACKEND)),
     )
+
+
+def require_stable_headers(tree: KernelTree, backend: Backend) -> None:
+    """Stop here when a source for the stable ABI includes a header that is none of it.
+
+    Raises:
+        PlanError: the first such include.
+    """
+    if findings := check_stable_sources(tree, backend):
+        raise findings[0]
+
+
+def check_stable_sources(tree: KernelTree, backend: Backend) -> tuple[PlanError, ...]:
+    """Look for headers that a build for ``backend`` must not include, if it is a stable one."""
+    framework = tree.manifest.framework
+    stable = framework.stable_abi.get(backend) if isinstance(framework, Torch) else None
+    if not stable:
+        return ()
+    paths = [it for it in files_of(tree, backend) if _suffix(it) not in _PYTHON]
+    texts = {it: (tree.root / it).read_text("utf-8", errors="replace") for it in paths}
+    return check_stable_headers(texts, stable)
 
 
 def _check_suffixes(tree: KernelTree, kernels: tuple[Kernel, ...], rules: BackendRules) -> None:
     known = CXX_SUFFIXES | HEADER_SUFFIXES
     tables: list[tuple[KeyPath, tuple[str, ...], frozenset[str]]] = [
-        (("torch",), torch_table(tree.manifest).src, known)
+        ((framework_key(tree.manifest),), compiled_table(tree.manifest).src, known)
     ]
     device_too = known | rules.DEVICE_SUFFIXES
     tables += [(("kernel", kernel.name), kernel.src, device_too) for kernel in kernels]

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from kernelmill.builder.check import Finding, require_no_findings
 from kernelmill.builder.check.freshness import check_freshness
-from kernelmill.builder.check.imports import check_imports
 from kernelmill.builder.check.ops import check_operators
 from kernelmill.builder.check.surface import check_surface, read_surface
-from kernelmill.builder.check.variant import check_variant, python_files
+from kernelmill.builder.check.variant import check_python, check_variant, python_files
 from kernelmill.builder.errors import CheckError, SourceError
 from kernelmill.builder.package import METADATA_NAME, OUTPUT_FOLDER, variant_files
 from kernelmill.builder.toolchain.operators import load_operators
@@ -132,9 +131,8 @@ def require_fresh(folder: Path, root: Path) -> None:
         InputError: its metadata or the sources cannot be read.
     """
     variant = parse_variant(folder.name)
-    if isinstance(variant, ArchVariant):
-        findings = check_freshness(root, _read_metadata(folder), variant)
-        require_no_findings(findings, where=str(folder))
+    findings = check_freshness(root, _read_metadata(folder), variant)
+    require_no_findings(findings, where=str(folder))
 
 
 def _read_metadata(folder: Path) -> Metadata:
@@ -152,6 +150,6 @@ def _review(folder: Path, root: Path) -> Iterator[Finding]:
             yield Finding(problem=str(violation), hint="build it again")
     if isinstance(variant, ArchVariant):
         yield from check_variant(folder, metadata, variant)
-        yield from check_freshness(root, metadata, variant)
     else:
-        yield from check_imports(python_files(folder), package=metadata.python_name)
+        yield from check_python(folder, metadata)
+    yield from check_freshness(root, metadata, variant)

@@ -7,19 +7,20 @@ import logging
 import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from kernelmill.builder.errors import SourceError
 from kernelmill.spec import manifest as manifest_format
+from kernelmill.spec.editions.history import NEWEST
 from kernelmill.spec.errors import ManifestError
 from kernelmill.spec.licenses import recognise_license
-from kernelmill.spec.manifest import LicenseHint
+from kernelmill.spec.manifest import LicenseHint, Torch, TorchNoarch, TvmFfi
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from kernelmill.spec.backend import Backend
-    from kernelmill.spec.manifest import Kernel, Manifest, Reading, Torch
+    from kernelmill.spec.manifest import Kernel, Manifest, Reading
     from kernelmill.spec.reader import Faults
     from kernelmill.spec.toml_lines import KeyPath
 
@@ -30,6 +31,8 @@ HEADER_SUFFIXES = frozenset({".h", ".hh", ".hpp", ".hxx", ".cuh", ".inc", ".inl"
 PYTHON_SUFFIXES = ("py", "pyi")
 GENERATED = frozenset({"torch-ext/registration.h"})
 """Written by ``create-pyproject`` between the sources; the same for every kernel."""
+OPS_MODULE = "_ops.py"
+"""Made for each build, beside the kernel's own Python files; one that lies there is no source."""
 _LICENSE_NAMES = ("LICENSE", "LICENSE.txt", "LICENSE.md", "LICENCE", "COPYING")
 _WARNED: set[str] = set()
 _NOT_SOURCES = frozenset({"build", "result", "dist", "__pycache__", "CMakeFiles"})
@@ -44,6 +47,18 @@ class KernelTree:
     manifest_text: str
     files: Mapping[str, str]
     """Path, relative to ``root`` and with ``/``, -> sha256."""
+    edition: int = NEWEST
+    """The edition that the file is written in."""
+
+    @property
+    def package(self) -> str:
+        """The folder of the kernel's Python files: ``torch-ext/my_kernel``."""
+        return package_folder(self.manifest)
+
+    @property
+    def is_python_only(self) -> bool:
+        """Whether nothing of the kernel is compiled."""
+        return isinstance(self.manifest.framework, TorchNoarch)
 
     @property
     def manifest_sha256(self) -> str:
@@ -64,10 +79,15 @@ def read_manifest(root: Path) -> tuple[Manifest, str]:
         SourceError: there is no ``build.toml``; names the absolute path.
         ManifestError: it has mistakes; lists all of them.
     """
+    reading, text = _read(root)
+    return reading.manifest, text
+
+
+def _read(root: Path) -> tuple[Reading, str]:
     text = read_manifest_text(root)
     reading = manifest_format.read(text, where=MANIFEST_NAME, license_hint=find_license(root))
     _warn_of_age(reading, str(root))
-    return reading.manifest, text
+    return reading, text
 
 
 def read_manifest_text(root: Path) -> str:
@@ -127,35 +147,67 @@ def read_tree(root: Path) -> KernelTree:
         ManifestError: files are missing. Lists all of them.
         SourceError: the kernel has no Python module.
     """
-    manifest, text = read_manifest(root)
-    torch = torch_table(manifest)
+    reading, text = _read(root)
+    manifest = reading.manifest
     places = manifest_places(text)
-    for key_path, path, is_folder in _entries(manifest, torch):
+    for key_path, path, is_folder in _entries(manifest):
         if problem := _problem(root, path, is_folder=is_folder):
             places.add(key_path, problem, "correct the path, or add what it names")
     if places.found:
         raise ManifestError(f"{len(places.found)} wrong paths", faults=tuple(places.found))
-    package = f"torch-ext/{manifest.general.name.python_name}"
+    package = package_folder(manifest)
     if not (root / package / "__init__.py").is_file():
         raise SourceError(
             f"no {package}/__init__.py: the kernel has no Python module",
             where=str(root),
             hint=f"write {package}/__init__.py with `from ._ops import ops`",
         )
-    paths = set(_source_paths(root, manifest, torch)) | set(_package_paths(root, package, torch))
+    paths = set(_source_paths(root, manifest)) | set(_package_paths(root, package, manifest))
     _ensure_regular(root, sorted(paths))
     hashes = {path: _sha256(root / path) for path in sorted(paths)}
-    return KernelTree(root=root, manifest=manifest, manifest_text=text, files=hashes)
+    return KernelTree(
+        root=root, manifest=manifest, manifest_text=text, files=hashes, edition=reading.edition
+    )
+
+
+def package_folder(manifest: Manifest) -> str:
+    """Return the folder of the kernel's Python files, relative to ``build.toml``'s."""
+    is_tvm_ffi = isinstance(manifest.framework, TvmFfi)
+    return f"{'tvm-ffi-ext' if is_tvm_ffi else 'torch-ext'}/{manifest.general.name.python_name}"
+
+
+def framework_key(manifest: Manifest) -> str:
+    """Return the name of the manifest's framework table."""
+    match manifest.framework:
+        case Torch():
+            return "torch"
+        case TorchNoarch():
+            return "torch-noarch"
+        case TvmFfi():
+            return "tvm-ffi"
+        case _:
+            assert_never(manifest.framework)
+
+
+def compiled_table(manifest: Manifest) -> Torch | TvmFfi:
+    """Return ``[torch]`` or ``[tvm-ffi]``; raise ``SourceError`` for kernels without a binding."""
+    if isinstance(manifest.framework, Torch | TvmFfi):
+        return manifest.framework
+    raise SourceError(
+        f"{manifest.general.name} is Python only: there is nothing to compile",
+        where=MANIFEST_NAME,
+        hint="`kernel-builder build` makes its variants without a compiler",
+    )
 
 
 def torch_table(manifest: Manifest) -> Torch:
     """Return the ``[torch]`` table; raise ``SourceError`` for kernels of another framework."""
-    if isinstance(manifest.framework, manifest_format.Torch):
+    if isinstance(manifest.framework, Torch):
         return manifest.framework
     raise SourceError(
         f"{manifest.general.name} has no [torch] table",
         where=MANIFEST_NAME,
-        hint="this version builds kernels with a [torch] table",
+        hint="only kernels with a [torch] table are compiled against PyTorch",
     )
 
 
@@ -163,8 +215,13 @@ def files_of(tree: KernelTree, backend: Backend) -> dict[str, str]:
     """Return the part of ``tree.files`` that a build for ``backend`` reads."""
     mine = {path for kernel in tree.manifest.kernels_for(backend) for path in kernel.src}
     others = {path for kernel in tree.manifest.kernels for path in kernel.src} - mine
-    shared = set(torch_table(tree.manifest).src)
+    shared = {path for _, table in _source_tables(tree.manifest)[:1] for path in table.src}
     return {path: sha for path, sha in tree.files.items() if path not in others or path in shared}
+
+
+def built_from(tree: KernelTree, backend: Backend) -> tuple[str, ...]:
+    """Return every path of the repository that decides a build for ``backend``."""
+    return (MANIFEST_NAME, *files_of(tree, backend))
 
 
 def manifest_places(text: str) -> Faults:
@@ -172,11 +229,17 @@ def manifest_places(text: str) -> Faults:
     return manifest_format.places(text, where=MANIFEST_NAME)
 
 
-def _entries(manifest: Manifest, torch: Torch) -> Iterator[tuple[KeyPath, str, bool]]:
+def _source_tables(manifest: Manifest) -> list[tuple[KeyPath, Torch | TvmFfi | Kernel]]:
+    """Return every table that names sources with its key path, the binding's first."""
+    if isinstance(manifest.framework, TorchNoarch):
+        return []  # Python only: nothing of it is compiled
+    first: tuple[KeyPath, Torch | TvmFfi] = ((framework_key(manifest),), manifest.framework)
+    return [first, *((("kernel", kernel.name), kernel) for kernel in manifest.kernels)]
+
+
+def _entries(manifest: Manifest) -> Iterator[tuple[KeyPath, str, bool]]:
     """Yield (key path, path, is a folder) for every path in the manifest."""
-    tables: list[tuple[KeyPath, Torch | Kernel]] = [(("torch",), torch)]
-    tables += [(("kernel", kernel.name), kernel) for kernel in manifest.kernels]
-    for key_path, table in tables:
+    for key_path, table in _source_tables(manifest):
         for index, path in enumerate(table.src):
             yield (*key_path, "src", index), path, False
         for index, path in enumerate(table.include):
@@ -202,18 +265,22 @@ def _ensure_regular(root: Path, paths: Iterable[str]) -> None:
         raise SourceError(f"{path!r} {problem}", where=str(root), hint=hint)
 
 
-def _source_paths(root: Path, manifest: Manifest, torch: Torch) -> Iterator[str]:
-    tables: list[Torch | Kernel] = [torch, *manifest.kernels]
-    for table in tables:
+def _source_paths(root: Path, manifest: Manifest) -> Iterator[str]:
+    for _, table in _source_tables(manifest):
         yield from table.src
         for folder in table.include:
             yield from _files_below(root, folder, HEADER_SUFFIXES)
 
 
-def _package_paths(root: Path, package: str, torch: Torch) -> Iterator[str]:
-    return _files_below(
-        root, package, {f".{suffix}" for suffix in (*PYTHON_SUFFIXES, *torch.pyext)}
-    )
+def _package_paths(root: Path, package: str, manifest: Manifest) -> Iterator[str]:
+    suffixes = {f".{suffix}" for suffix in shipped_suffixes(manifest)}
+    made = f"{package}/{OPS_MODULE}"
+    return (path for path in _files_below(root, package, suffixes) if path != made)
+
+
+def shipped_suffixes(manifest: Manifest) -> tuple[str, ...]:
+    """Return the endings of the files that are shipped beside the module, without the dot."""
+    return tuple(dict.fromkeys((*PYTHON_SUFFIXES, *manifest.framework.pyext)))
 
 
 def _files_below(root: Path, folder: str, suffixes: Iterable[str]) -> Iterator[str]:

@@ -99,17 +99,17 @@ def test_step_of(line: str, step: str) -> None:
 
 
 def fake_build(tmp_path: Path, script: str) -> None:
-    """Run a build whose CMake is a shell script."""
+    """Run a build whose CMake and Ninja are a shell script."""
     cmake = tmp_path / "cmake"
     cmake.write_text(f"#!/bin/sh\n{script}\n")
     cmake.chmod(0o755)
-    tools = toolchain(cmake=program("cmake", str(cmake)))
+    tools = toolchain(cmake=program("cmake", str(cmake)), ninja=program("ninja", str(cmake)))
     tree = read_tree(write_kernel(tmp_path / "kernel"))
     compile_project(
         plan_build(tree, tools, rules_for(Backend.CPU)),
         tools,
         Workspace(root=tree.root, folder=tmp_path / "work"),
-        env=build_environment(os.environ),
+        env=build_environment(os.environ, root=tree.root),
         on_line=lambda _: None,
     )
 
@@ -197,13 +197,20 @@ def test_configure_command_names_the_hip_compiler_that_knows_the_arch(tmp_path: 
     assert "-DHIP_CROSS_COMPILER=/opt/newer" in command
 
 
-def test_build_environment_fixes_what_would_change_bytes() -> None:
-    env = build_environment({"LC_ALL": "de_DE.UTF-8", "PATH": "/bin"})
+def test_build_environment_fixes_what_would_change_bytes(tmp_path: Path) -> None:
+    env = build_environment({"LC_ALL": "de_DE.UTF-8", "PATH": "/bin"}, root=tmp_path)
     assert env == {
         "LC_ALL": "C",
         "TZ": "UTC",
         "PATH": "/bin",
         "NINJA_STATUS": "[%f/%t] ",
         "SOURCE_DATE_EPOCH": "315532800",
+        "CCACHE_BASEDIR": str(tmp_path),
+        "CCACHE_NOHASHDIR": "1",
+        "CCACHE_ABSSTDERR": "1",
     }
-    assert build_environment({"SOURCE_DATE_EPOCH": "7"})["SOURCE_DATE_EPOCH"] == "7"
+
+
+def test_build_environment_keeps_what_the_caller_chose(tmp_path: Path) -> None:
+    own = {"SOURCE_DATE_EPOCH": "7", "CCACHE_BASEDIR": "/"}
+    assert build_environment(own, root=tmp_path).items() >= own.items()

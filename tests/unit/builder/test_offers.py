@@ -21,7 +21,10 @@ def test_offers_name_variants_and_say_why_others_are_not_built(tmp_path: Path) -
     assert cpu.objection == ""
     assert rocm.variant is None
     assert rocm.objection.startswith("no compiler for AMD GPUs; tried:")
-    assert metal.objection == "cannot build for metal; this version builds for cpu and rocm"
+    assert metal.objection == (
+        "cannot build for metal: it takes Xcode's metal compiler, where `xcrun -find metal` finds "
+        "it; `kernel-builder create-pyproject` writes the CMake project to build there"
+    )
 
 
 def test_offers_name_the_archs_of_device_code(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -208,7 +209,21 @@ def test_plan_uses_the_first_hip_compiler_that_works(tmp_path: Path) -> None:
     assert plan(tmp_path, ROCM, tools=tools).archs == ("gfx942",)
 
 
-def test_rules_for_says_what_can_be_built_when_asked_for_another() -> None:
-    with pytest.raises(PlanError, match="cannot build for metal") as caught:
-        rules_for(Backend.METAL)
-    assert caught.value.hint == "this version builds for cpu and rocm"
+@pytest.mark.parametrize(
+    ("backend", "tool", "way_out"),
+    [
+        (Backend.XPU, "it takes icpx of Intel's oneAPI, in", "create-pyproject"),
+        (Backend.METAL, "it takes Xcode's metal compiler, where `xcrun", "create-pyproject"),
+        (Backend.NEURON, "it takes neuronx-cc of AWS's Neuron SDK", "[torch-noarch]"),
+        (Backend.TPU, "it takes the Python package libtpu", "[torch-noarch]"),
+        (Backend.CANN, "it takes bisheng of Huawei's CANN", "[torch-noarch]"),
+    ],
+    ids=str,
+)
+def test_rules_for_names_the_tool_of_a_backend_that_is_built_elsewhere(
+    backend: Backend, tool: str, way_out: str
+) -> None:
+    with pytest.raises(PlanError, match=f"cannot build for {backend}: {re.escape(tool)}") as caught:
+        rules_for(backend)
+    assert way_out in caught.value.hint
+    assert "\n" not in caught.value.problem

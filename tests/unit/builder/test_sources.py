@@ -7,12 +7,14 @@ import pytest
 from tests.unit.builder.fakes import FILES, MANIFEST, write_kernel
 
 from kernelmill.builder.errors import SourceError
-from kernelmill.builder.sources import read_tree
+from kernelmill.builder.sources import compiled_table, read_tree, torch_table
 from kernelmill.spec.errors import ManifestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from kernelmill.spec.manifest import Manifest
 
 
 def test_read_tree_says_where_it_looked_when_there_is_no_manifest(tmp_path: Path) -> None:
@@ -55,13 +57,21 @@ def test_read_tree_takes_headers_of_include_folders_and_no_outputs(tmp_path: Pat
     assert set(tree.files) == {*FILES, "common/util.h", "torch-ext/my_relu/table.json"}
 
 
-def test_read_tree_refuses_a_framework_that_is_not_torch(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("table", "read"),
+    [(torch_table, r"has no \[torch\] table"), (compiled_table, "is Python only")],
+)
+def test_table_of_another_framework_is_refused(
+    tmp_path: Path, table: Callable[[Manifest], object], read: str
+) -> None:
     manifest = (
         '[general]\nname = "my-relu"\nversion = 1\nedition = 5\nlicense = "MIT"\n'
         'backends = ["cpu"]\n\n[torch-noarch]\n'
     )
-    with pytest.raises(SourceError, match=r"my-relu has no \[torch\] table"):
-        read_tree(write_kernel(tmp_path, manifest))
+    tree = read_tree(write_kernel(tmp_path, manifest))
+    assert tree.is_python_only
+    with pytest.raises(SourceError, match=f"my-relu {read}"):
+        table(tree.manifest)
 
 
 def link_out(path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.backends import cpu, rocm
+from kernelmill.builder.backends.elsewhere import NEEDS
 from kernelmill.builder.errors import PlanError
 from kernelmill.spec.backend import Backend
 
@@ -24,6 +25,9 @@ def rules_for(backend: Backend) -> BackendRules:
     """
     if backend in BACKENDS:
         return BACKENDS[backend]
+    if backend in NEEDS:
+        tool, way_out = NEEDS[backend]
+        raise PlanError(f"cannot build for {backend}: it takes {tool}", hint=way_out)
     raise PlanError(
         f"cannot build for {backend}",
         hint=f"this version builds for {' and '.join(BACKENDS)}",

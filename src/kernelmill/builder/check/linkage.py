@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _RUNTIME_PREFIX = "libamdhip64"
 _TORCH_PREFIXES = ("libtorch", "libc10")
+_TVM_FFI_PREFIX = "__tvm_ffi_"
 _CXX_RUNTIME = "libstdc++.so.6"
 
 
@@ -30,6 +31,18 @@ def check_linkage(linkage: Linkage, *, module: str, runtime_soname: str) -> tupl
         *check_search_path(linkage),
         *_check_runtime(linkage, runtime_soname),
         *_check_cxx_runtime(linkage),
+    )
+
+
+def check_tvm_ffi(linkage: Linkage) -> tuple[Finding, ...]:
+    """Find out whether TVM FFI would find a function in the extension."""
+    if any(symbol.name.startswith(_TVM_FFI_PREFIX) for symbol in linkage.defined):
+        return ()
+    return (
+        Finding(
+            problem="the extension exports no function for TVM FFI",
+            hint="export each with TVM_FFI_DLL_EXPORT_TYPED_FUNC(name, function)",
+        ),
     )
 
 

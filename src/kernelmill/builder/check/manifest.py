@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from kernelmill.builder.backends import BACKENDS
 from kernelmill.builder.errors import PlanError
 from kernelmill.builder.hip.archs import KNOWN_ARCHS, suggest_arch
-from kernelmill.builder.plan import kernels_for
+from kernelmill.builder.plan import check_stable_sources, kernels_for
+from kernelmill.spec.backend import Backend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,17 +17,25 @@ if TYPE_CHECKING:
 
 
 def check_manifest(tree: KernelTree) -> tuple[PlanError, ...]:
-    """Return a finding for each backend without kernels and each architecture that is not known."""
-    return (*_check_backends(tree), *_check_archs(tree))
+    """Return what is wrong: backends without kernels, unknown architectures, unstable headers."""
+    return (*_check_backends(tree), *_check_archs(tree), *_check_stable_abi(tree))
 
 
 def _check_backends(tree: KernelTree) -> Iterator[PlanError]:
+    if tree.is_python_only:
+        return
     for backend in tree.manifest.general.backends:
         try:
             if backend in BACKENDS:
                 kernels_for(tree, backend)
         except PlanError as error:
             yield error
+
+
+def _check_stable_abi(tree: KernelTree) -> Iterator[PlanError]:
+    found = (it for backend in Backend for it in check_stable_sources(tree, backend))
+    # A file that several backends share is named once.
+    yield from {it.where: it for it in found}.values()
 
 
 def _check_archs(tree: KernelTree) -> Iterator[PlanError]:

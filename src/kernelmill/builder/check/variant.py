@@ -11,7 +11,7 @@ from kernelmill.builder.check import Finding
 from kernelmill.builder.check.abi import MACHINES, check_framework_abi, check_portability
 from kernelmill.builder.check.archs import check_archs, read_archs
 from kernelmill.builder.check.imports import check_imports
-from kernelmill.builder.check.linkage import check_linkage
+from kernelmill.builder.check.linkage import check_linkage, check_tvm_ffi
 from kernelmill.builder.check.search_path import check_opened_libraries
 from kernelmill.builder.check.torch_abi import check_registration
 
@@ -32,10 +32,12 @@ def check_variant(folder: Path, metadata: Metadata, variant: ArchVariant) -> tup
         metadata: what they should be; digest and provenance are not looked at.
         variant: what they were built for.
     """
-    return (
-        *_check_extension(folder, metadata, variant),
-        *check_imports(python_files(folder), package=metadata.python_name),
-    )
+    return (*_check_extension(folder, metadata, variant), *check_python(folder, metadata))
+
+
+def check_python(folder: Path, metadata: Metadata) -> tuple[Finding, ...]:
+    """Return what is wrong with the Python files in ``folder``."""
+    return check_imports(python_files(folder), package=metadata.python_name)
 
 
 def python_files(folder: Path) -> dict[str, bytes]:
@@ -96,6 +98,8 @@ def _check_extension(folder: Path, metadata: Metadata, variant: ArchVariant) -> 
         module=path.name.partition(".")[0] if is_module else "",
         runtime_soname=rules.runtime_soname(variant.compute) if rules else "",
     )
+    if not is_module:
+        yield from check_tvm_ffi(linkage)
     yield from check_framework_abi(wanted, variant)
     yield from check_opened_libraries(linkage, data)
     yield from check_archs(read_archs(data, where=path.name), wanted=metadata.archs or ())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kernelmill.builder import pipeline, request, sources, toolchain
 from kernelmill.builder.backends import BACKENDS
+from kernelmill.builder.cli import noarch
 from kernelmill.builder.cli.options import add_backend, add_folder, add_json, note, print_json
 from kernelmill.builder.compile import step_of
 from kernelmill.builder.wording import count_of
@@ -37,6 +38,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Build, and print the folders of the variants."""
     tree = sources.read_tree(args.dir.resolve())
+    if tree.is_python_only:
+        return noarch.run_build(args, tree)
     wanted = request.parse_request(
         tree.manifest, backends=args.backend, variant=args.variant, rocm=args.rocm
     )

@@ -26,7 +26,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print a line for each backend of the kernel; status 1 when none can be built."""
     tree = sources.read_tree(args.dir.resolve())
-    found = offers.list_offers(tree, toolchain.probe_toolchain(os.environ, python=sys.executable))
+    if tree.is_python_only:
+        found = offers.list_noarch_offers(tree)
+    else:
+        tools = toolchain.probe_toolchain(os.environ, python=sys.executable)
+        found = offers.list_offers(tree, tools)
     if args.json:
         print_json({"variants": [_as_json(offer) for offer in found]})
     else:

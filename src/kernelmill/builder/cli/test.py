@@ -19,6 +19,7 @@ from kernelmill.builder.sources import read_manifest
 from kernelmill.builder.toolchain.gpu import probe_local_archs
 from kernelmill.builder.toolchain.host import probe_cpu
 from kernelmill.builder.toolchain.torch import probe_torch
+from kernelmill.builder.toolchain.tvm_ffi import probe_tvm_ffi
 from kernelmill.builder.trial import command, outcome, plan, render
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.host import Host
@@ -105,7 +106,7 @@ def read_variants(root: Path) -> list[str]:
 
 def probe_site(python: str) -> Site:
     """Look at this machine and the installed torch."""
-    torch = probe_torch(python)
+    torch, tvm_ffi = probe_torch(python), probe_tvm_ffi(python)
     host = Host(
         cpu=probe_cpu(),
         os="linux",
@@ -113,6 +114,7 @@ def probe_site(python: str) -> Site:
         torch=torch.release,
         cxx11_abi=torch.has_cxx11_abi,
         python=sys.version_info[:2],
+        tvm_ffi=tvm_ffi.version if tvm_ffi else None,
     )
     rocm = parse_release(torch.hip, what="HIP").series if torch.hip else None
     return plan.Site(host=host, gpus=probe_local_archs(), rocm=rocm)

@@ -19,6 +19,7 @@ from kernelmill.builder.hip.toolchain import (
     Trial,
     order_places,
 )
+from kernelmill.builder.memo import open_memo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -156,13 +157,11 @@ def _run(command: Sequence[str]) -> str:
     """Return what a compiler prints. zig says its targets on stderr, and so does clang."""
     try:
         # The command is a compiler that the user installed; there is no shell and no input.
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
-        )
+        done = open_memo().ask(command, timeout_s=TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise _UnusableError(f"does not run: {error}") from error
-    if done.returncode:
-        raise _UnusableError(f"fails: {_first_line(done.stderr) or f'status {done.returncode}'}")
+    if done.status:
+        raise _UnusableError(f"fails: {_first_line(done.stderr) or f'status {done.status}'}")
     return f"{done.stdout}\n{done.stderr}"
 
 

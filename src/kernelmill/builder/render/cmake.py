@@ -13,25 +13,43 @@ if TYPE_CHECKING:
 
     from kernelmill.builder.plan import BuildPlan
 
-_EVERY_PROJECT = ("kernel.cmake", "torch.cmake", "torch_facts.py")
+_EVERY_PROJECT = ("kernel.cmake",)
+_OF_FRAMEWORK = {
+    "torch": ("torch.cmake", "torch_facts.py"),
+    "tvm_ffi": ("tvm_ffi.cmake", "tvm_ffi_facts.py"),
+}
+
+
+def framework_of(plan: BuildPlan) -> str:
+    """Return the framework as CMake files are called: ``torch`` or ``tvm_ffi``."""
+    return "tvm_ffi" if plan.variant.framework.kind == "tvm-ffi" else "torch"
 
 
 def cmake_lists(plans: Sequence[BuildPlan], *, root: str) -> str:
     """Return ``CMakeLists.txt``: one branch per backend."""
-    major, minor = plans[0].torch_version
+    framework = framework_of(plans[0])
+    is_torch = framework == "torch"
+    major, minor = plans[0].torch_version if is_torch else plans[0].variant.framework.version
     return render_template(
         "project/CMakeLists.txt.j2",
         {
             "name": plans[0].manifest.general.name,
             "plans": plans,
             "root": root,
-            "torch_version": f"{major}.{minor}",
+            "framework": framework,
+            "version": f"{major}.{minor}",
         },
     )
 
 
 def cmake_modules(plans: Sequence[BuildPlan]) -> dict[str, str]:
     """Return the files of ``cmake/`` that ``plans`` need."""
-    own = [*_EVERY_PROJECT, *(f"{plan.backend}.cmake" for plan in plans)]
+    own = [*_EVERY_PROJECT, *_OF_FRAMEWORK[framework_of(plans[0])]]
+    own += [name for plan in plans for name in _modules_of(plan.backend)]
     files = {f"cmake/{name}": read_template(f"project/cmake/{name}") for name in own}
     return files | (recipe_files() if any(plan.backend is Backend.ROCM for plan in plans) else {})
+
+
+def _modules_of(backend: Backend) -> tuple[str, ...]:
+    script = ("metallib_to_header.py",) if backend is Backend.METAL else ()
+    return (f"{backend}.cmake", *script)

@@ -21,6 +21,7 @@ from kernelmill.builder.toolchain.programs import (
     probe_ninja,
 )
 from kernelmill.builder.toolchain.torch import TorchInstall, probe_torch
+from kernelmill.builder.toolchain.tvm_ffi import TvmFfiInstall, probe_tvm_ffi
 from kernelmill.spec.backend import Backend
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ class Toolchain:
     capacity: Capacity
     default_archs: tuple[str, ...]
     """Device architectures for kernels that name none: ``PYTORCH_ROCM_ARCH``, else those here."""
+    tvm_ffi: TvmFfiInstall | None = None
+    """The installed apache-tvm-ffi."""
 
 
 def probe_toolchain(env: Mapping[str, str], *, python: str) -> Toolchain:
@@ -74,6 +77,7 @@ def probe_toolchain(env: Mapping[str, str], *, python: str) -> Toolchain:
         hip=probe_hip_compilers(environ=env, package_folders=sys.path),
         capacity=probe_capacity(env),
         default_archs=tuple(sorted(set(archs))) or probe_local_archs(),
+        tvm_ffi=probe_tvm_ffi(python),
     )
 
 

@@ -8,22 +8,30 @@ from typing import TYPE_CHECKING
 from kernelmill.spec.metadata import SourceState
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
 _TIMEOUT_S = 30
 
 
-def probe_source_state(root: Path) -> SourceState | None:
-    """Return the commit of ``root`` and whether tracked files below it changed since.
+def probe_source_state(root: Path, files: Collection[str] = ()) -> SourceState | None:
+    """Return the commit of ``root`` and whether its sources are what that commit holds.
 
-    Untracked files do not count: build outputs and notes lie about, and what is compiled is named
-    by ``build.toml``. None outside git, without git, and before the first commit.
+    They are not when tracked files below ``root`` changed, or when git does not track one of
+    ``files``. Other untracked files do not count: build outputs and notes lie about, and no build
+    reads them. None outside git, without git, and before the first commit.
+
+    Args:
+        root: the kernel's folder.
+        files: what the build reads, relative to ``root``.
     """
     commit = _git(root, "rev-parse", "--verify", "HEAD")
     status = _git(root, "status", "--porcelain", "--untracked-files=no", "--", ".")
     if not commit or status is None:
         return None
-    return SourceState(version=None, commit=commit, is_dirty=bool(status))
+    tracked = set((_git(root, "ls-files", "-z", "--", ".") or "").split("\0"))
+    is_dirty = bool(status) or not tracked.issuperset(files)
+    return SourceState(version=None, commit=commit, is_dirty=is_dirty)
 
 
 def _git(root: Path, *arguments: str) -> str | None:

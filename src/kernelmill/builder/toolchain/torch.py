@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from dataclasses import dataclass
-from importlib import resources
 
-from kernelmill.builder.errors import ToolchainError
+from kernelmill.builder.toolchain.facts import read_facts
 from kernelmill.spec.version import Release, parse_release
 
-_TIMEOUT_S = 60
 _HINT = "install torch, for example with: pip install torch"
 
 
@@ -39,22 +35,7 @@ def probe_torch(python: str) -> TorchInstall:
     Raises:
         ToolchainError: the interpreter has no torch, or does not run.
     """
-    script = resources.files("kernelmill.builder") / "templates/project/cmake/torch_facts.py"
-    with resources.as_file(script) as path:
-        try:
-            done = subprocess.run(
-                [python, str(path)], capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise ToolchainError(
-                f"cannot read the installed torch: {python} does not run: {error}", hint=_HINT
-            ) from error
-    if done.returncode:
-        reason = done.stderr.strip().rpartition("\n")[2]
-        raise ToolchainError(f"cannot read the installed torch: {reason}", hint=_HINT)
-    facts = json.loads(done.stdout)
-    if "error" in facts:
-        raise ToolchainError(facts["error"], hint=_HINT)
+    facts = read_facts("torch", python, hint=_HINT)
     return TorchInstall(
         release=parse_release(facts["version"], what="torch"),
         has_cxx11_abi=facts["cxx11_abi"],

@@ -141,17 +141,24 @@ def plan_trials(names: Sequence[str], question: Question, site: Site) -> Plan:
     return Plan(trials=tuple(trials), omitted=tuple(omitted))
 
 
-def _backends_of(names: Sequence[str]) -> dict[Backend, list[ArchVariant]]:
-    """Return the compiled variants of each backend that this version builds for, CPU first."""
-    found: dict[Backend, list[ArchVariant]] = {backend: [] for backend in BACKENDS}
+def _backends_of(names: Sequence[str]) -> dict[Backend, list[Variant]]:
+    """Return the variants of each backend that this version builds for, CPU first."""
+    found: dict[Backend, list[Variant]] = {backend: [] for backend in BACKENDS}
     for name in sorted(names):
         try:
             variant = parse_variant(name)
         except InvalidVariant:
             continue
-        if isinstance(variant, ArchVariant) and variant.compute.backend in found:
-            found[variant.compute.backend].append(variant)
+        for backend in _backends_served(variant):
+            if backend in found:
+                found[backend].append(variant)
     return {backend: variants for backend, variants in found.items() if variants}
+
+
+def _backends_served(variant: Variant) -> tuple[Backend, ...]:
+    if isinstance(variant, ArchVariant):
+        return (variant.compute.backend,)
+    return tuple(it for it in Backend if variant.name in {it.value, "universal"})
 
 
 def _not_built(backend: Backend, question: Question) -> SourceError:
@@ -176,14 +183,20 @@ def _objection(backend: Backend, question: Question, site: Site) -> KernelError 
 
 
 def _trials_of(
-    backend: Backend, variants: Sequence[ArchVariant], question: Question, site: Site
+    backend: Backend, variants: Sequence[Variant], question: Question, site: Site
 ) -> Iterator[Trial]:
     names = [str(variant) for variant in variants]
     if backend is Backend.CPU:
         yield Trial(variant=_choose(names, site.host), runner=Runner.CPU)
         return
     if question.emulate:
-        versions = sorted({it.compute.version for it in variants if it.compute.version})
+        compiled = [it.compute.version for it in variants if isinstance(it, ArchVariant)]
+        versions = sorted({version for version in compiled if version})
+        if not versions:
+            raise SourceError(
+                "a Python-only kernel cannot be emulated: there is no device code in it",
+                hint="leave out --emulate",
+            )
     else:
         versions = [site.rocm] if site.rocm else []
     for version in versions:

@@ -4,8 +4,8 @@
 include("${CMAKE_CURRENT_LIST_DIR}/hip_cross.cmake")
 
 # The headers and libraries that only a ROCm build of torch brings; made here for any other build.
-set(KERNEL_TORCH_INCLUDES "${torch_include_0}" "${torch_include_1}")
-if(NOT EXISTS "${torch_include_0}/c10/hip/HIPStream.h")
+set(KERNEL_TORCH_INCLUDES ${torch_include_0} ${torch_include_1}) # nothing, for TVM FFI
+if(torch_include_0 AND NOT EXISTS "${torch_include_0}/c10/hip/HIPStream.h")
   execute_process(
     COMMAND "${Python3_EXECUTABLE}" -B "${CMAKE_SOURCE_DIR}/cmake/hipify"
             --output "${CMAKE_BINARY_DIR}/torch-hip" --torch-include "${torch_include_0}"
@@ -18,7 +18,7 @@ endif()
 
 # The binding is compiled by the C++ compiler, against the same HIP headers.
 target_include_directories(
-  torch_sdk SYSTEM INTERFACE "${HIP_CROSS_HEADERS}" ${KERNEL_TORCH_INCLUDES})
+  ${KERNEL_SDK} SYSTEM INTERFACE "${HIP_CROSS_HEADERS}" ${KERNEL_TORCH_INCLUDES})
 
 # Links what sources that include torch's HIP headers need: by name only, where torch has no such
 # library. `lib` is c10_hip or torch_hip.
@@ -75,7 +75,7 @@ function(kernel_device_component name)
     INCLUDES ${arg_INCLUDES}
     SYSTEM_INCLUDES ${KERNEL_TORCH_INCLUDES}
     # The author decides which warnings are errors: with hip-flags = ["-Werror"].
-    FLAGS -std=c++20 -Wno-error ${KERNEL_PREFIX_MAPS} ${arg_DEFINES} "-DTORCH_EXTENSION_NAME=${KERNEL_OPS_NAME}"
+    FLAGS -std=c++20 -Wno-error ${KERNEL_PREFIX_MAPS} ${arg_DEFINES} "-D${KERNEL_SDK_NAME_MACRO}=${KERNEL_OPS_NAME}"
           -fvisibility=hidden ${arg_CXX_FLAGS} ${arg_DEVICE_FLAGS})
   kernel_link_torch_hip(c10 c10_hip ${arg_SOURCES})
   kernel_link_torch_hip(ATen torch_hip ${arg_SOURCES})

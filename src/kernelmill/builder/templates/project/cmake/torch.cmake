@@ -1,7 +1,9 @@
 # The installed torch as the target `torch_sdk`, and TORCH_VERSION ("2.13").
 # NOTE: not find_package(Torch): for a GPU build of torch that asks for the whole GPU SDK, even when
 # the kernel is built for the CPU.
-find_package(Python3 REQUIRED COMPONENTS Interpreter)
+if(NOT Python3_EXECUTABLE) # looking for one that is known takes a second
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+endif()
 execute_process(
   COMMAND "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_LIST_DIR}/torch_facts.py"
   OUTPUT_VARIABLE torch_facts
@@ -26,5 +28,21 @@ add_library(torch_sdk INTERFACE)
 target_include_directories(
   torch_sdk SYSTEM INTERFACE "${torch_include_0}" "${torch_include_1}" "${torch_python_include}")
 target_link_libraries(
-  torch_sdk INTERFACE "${torch_lib}/libtorch_cpu.so" "${torch_lib}/libtorch.so"
-                      "${torch_lib}/libc10.so")
+  torch_sdk INTERFACE "${torch_lib}/libtorch_cpu${CMAKE_SHARED_LIBRARY_SUFFIX}"
+                      "${torch_lib}/libtorch${CMAKE_SHARED_LIBRARY_SUFFIX}"
+                      "${torch_lib}/libc10${CMAKE_SHARED_LIBRARY_SUFFIX}")
+
+set(KERNEL_SDK torch_sdk)
+set(KERNEL_SDK_NAME_MACRO TORCH_EXTENSION_NAME)
+set(KERNEL_SDK_DEFINES Py_LIMITED_API=0x03090000)
+set(KERNEL_SDK_SUFFIX ".abi3.so")
+set(KERNEL_SDK_PACKAGES torch-ext)
+set(KERNEL_SDK_PREFIX_MAPS "-ffile-prefix-map=${torch_include_0}/=torch/include/"
+                           "-ffile-prefix-map=${torch_python_include}/=python/")
+
+function(kernel_require_torch version)
+  if(NOT TORCH_VERSION VERSION_EQUAL version)
+    message(FATAL_ERROR "this project was made for torch ${version}, found ${TORCH_VERSION}: run "
+                        "`kernel-builder create-pyproject --force` again")
+  endif()
+endfunction()

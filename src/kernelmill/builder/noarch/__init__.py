@@ -1,0 +1,1 @@
+"""Kernels of Python files only, such as Triton kernels: nothing is compiled."""

@@ -1,0 +1,67 @@
+"""The folder beside the sources where variants are made, one build at a time."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from filelock import FileLock, Timeout
+
+from kernelmill.builder.package import OUTPUT_FOLDER
+from kernelmill.spec.editions.values import UNBUILDABLE
+from kernelmill.spec.errors import HostError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+WORK_FOLDER = ".kernelmill"
+
+
+def ensure_usable(root: Path) -> None:
+    """Stop here, before anything is compiled, when the result could not be put into its place.
+
+    Raises:
+        HostError: it could not.
+    """
+    name = str(root.absolute())
+    if not name.isprintable() or UNBUILDABLE.search(name):
+        raise HostError(
+            f"the folder's path {name!r} holds a character that build tools mistake",
+            hint="build in a folder with a plain name",
+        )
+    output = root / OUTPUT_FOLDER
+    if output.exists() and not output.is_dir():
+        raise HostError(f"{OUTPUT_FOLDER!r} is not a folder", where=str(root), hint="remove it")
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder of builds.
+
+    Raises:
+        HostError: it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise HostError(
+            f"cannot make the folder: {error.strerror}",
+            where=str(folder),
+            hint="builds are made beside the sources: use a copy that you may write to",
+        ) from error
+
+
+@contextmanager
+def only_build(folder: Path) -> Iterator[None]:
+    """Keep every other build out of ``folder``.
+
+    Raises:
+        HostError: there is one.
+    """
+    try:
+        with FileLock(folder / "lock", timeout=0):
+            yield
+    except Timeout as error:
+        raise HostError(
+            "this variant is being built already", where=str(folder), hint="wait until it is done"
+        ) from error
