@@ -234,7 +234,10 @@ def test_manifest_of_the_first_guides_is_read(folder: Path) -> None:
     done = run_builder("list-variants", EXAMPLES / "seed-era")
     assert done.returncode == 0, done.stderr
     assert "-rocm71-" in done.stdout
-    assert "read as edition 2; assumed: version 1, license LicenseRef-unknown, as none is named" in done.stderr
+    assert (
+        "read as edition 2; assumed: version 1, license LicenseRef-unknown, as none is named"
+        in done.stderr
+    )
 
 
 @pytest.mark.long
