@@ -26,6 +26,10 @@ class ToolchainError(HostError):
     """This machine lacks a tool, or has one that cannot do what is asked."""
 
 
+class SdkError(HostError):
+    """An SDK is missing or damaged, or cannot be made from what was found."""
+
+
 class CompileError(KernelError):
     """The compiler or the linker refused the kernel's sources."""
 
