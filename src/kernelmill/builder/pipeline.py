@@ -24,6 +24,7 @@ from kernelmill.builder.package import (
 from kernelmill.builder.plan import plan_build
 from kernelmill.builder.render import render_project
 from kernelmill.builder.render.metadata import draft_metadata
+from kernelmill.builder.targets import find_target
 from kernelmill.builder.toolchain import compiler_versions
 from kernelmill.builder.toolchain.git import probe_source_state
 from kernelmill.spec.editions.values import UNBUILDABLE
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 
     from kernelmill.builder.check import Finding
     from kernelmill.builder.plan import BuildPlan
-    from kernelmill.builder.request import Request
+    from kernelmill.builder.request import Goal, Request
+    from kernelmill.builder.sdk.store import Sdk, Store
     from kernelmill.builder.sources import KernelTree
     from kernelmill.builder.toolchain import Toolchain
     from kernelmill.spec.metadata import Metadata
@@ -54,28 +56,55 @@ class BuiltKernel:
     metadata: Metadata
 
 
+def plan_goal(
+    goal: Goal,
+    tree: KernelTree,
+    toolchain: Toolchain,
+    *,
+    store: Store | None = None,
+    abi_stubs: Sdk | None = None,
+) -> BuildPlan:
+    """Plan one variant.
+
+    Args:
+        goal: what to build.
+        tree: the kernel's sources.
+        toolchain: the tools, and the installed torch.
+        store: where to look for the torch of a variant that is not for the installed one.
+        abi_stubs: what to link in place of this machine's C and C++ libraries, if anything.
+
+    Raises:
+        PlanError: it cannot be built from this kernel, or not against this torch.
+        HostError: this machine cannot build it; an SDK or a tool is missing.
+    """
+    target = find_target(goal.variant, toolchain, store) if goal.variant and store else None
+    plan = plan_build(
+        tree,
+        toolchain,
+        rules_for(goal.backend),
+        asked_version=goal.version,
+        target=target,
+        abi_stubs=abi_stubs,
+    )
+    if goal.variant not in {None, plan.variant}:
+        raise PlanError(
+            f"cannot build {goal.variant}: with {plan.torch} this is {plan.variant}",
+            where="--variant",
+            hint="name a variant that `kernel-builder list-variants` prints",
+        )
+    return plan
+
+
 def plan_variants(
     tree: KernelTree, toolchain: Toolchain, request: Request
 ) -> tuple[BuildPlan, ...]:
-    """Plan everything that was asked for, before anything is started.
+    """Plan everything that was asked for against the installed torch.
 
     Raises:
         PlanError: something cannot be built from this kernel, or not against this torch.
         ToolchainError: this machine cannot build something.
     """
-    plans = tuple(
-        plan_build(tree, toolchain, rules_for(backend), asked_version=request.version_for(backend))
-        for backend in request.backends
-    )
-    for plan in plans:
-        if request.variant not in {None, plan.variant}:
-            raise PlanError(
-                f"cannot build {request.variant}: with the installed torch "
-                f"{toolchain.torch.release} this is {plan.variant}",
-                where="--variant",
-                hint="install the torch that the variant is for",
-            )
-    return plans
+    return tuple(plan_goal(goal, tree, toolchain) for goal in request.goals)
 
 
 def build_variant(
@@ -134,7 +163,7 @@ def _describe(plan: BuildPlan, tree: KernelTree, toolchain: Toolchain, staged: P
         staged,
         source=probe_source_state(tree.root),
         compilers=compiler_versions(toolchain, plan.backend, plan.archs or ()),
-        inputs={"build.toml": tree.manifest_sha256},
+        inputs={"build.toml": tree.manifest_sha256, **plan.inputs},
     )
 
 

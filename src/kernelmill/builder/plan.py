@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Protocol
 from kernelmill.builder.errors import PlanError
 from kernelmill.builder.jobs import job_count
 from kernelmill.builder.sources import HEADER_SUFFIXES, PYTHON_SUFFIXES, files_of, torch_table
-from kernelmill.builder.toolchain import require
+from kernelmill.builder.toolchain import require, require_torch
 from kernelmill.spec.variant import ArchVariant, Framework
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kernelmill.builder.sdk.store import Sdk
     from kernelmill.builder.sources import KernelTree
     from kernelmill.builder.toolchain import Toolchain
+    from kernelmill.builder.toolchain.torch import TorchTarget
     from kernelmill.spec.backend import Backend
     from kernelmill.spec.manifest import Kernel, Manifest, Torch
     from kernelmill.spec.toml_lines import KeyPath
@@ -58,7 +60,10 @@ class BuildPlan:
     pyext: tuple[str, ...]
     settings: Mapping[str, str]
     """Variables of the generated project that belong to the backend."""
-    torch_version: tuple[int, int]
+    torch: TorchTarget
+    """What is compiled against."""
+    abi_stubs: Sdk | None
+    """What is linked in place of this machine's C and C++ libraries."""
     archs: tuple[str, ...] | None
     """Every device architecture in the binary; None where the backend has none."""
     runtime_soname: str
@@ -66,6 +71,16 @@ class BuildPlan:
     is_cross: bool
     """Whether the binary is for a torch or a runtime that is not the installed one."""
     jobs: int
+
+    @property
+    def torch_version(self) -> tuple[int, int]:
+        """Major and minor of the torch that is compiled against."""
+        return self.torch.release.series
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """Name -> sha256 of everything from SDKs."""
+        return {**self.torch.inputs, **(self.abi_stubs.inputs if self.abi_stubs else {})}
 
     @property
     def python_name(self) -> str:
@@ -144,14 +159,18 @@ def plan_build(
     rules: BackendRules,
     *,
     asked_version: tuple[int, int] | None = None,
+    target: TorchTarget | None = None,
+    abi_stubs: Sdk | None = None,
 ) -> BuildPlan:
     """Decide everything about one build.
 
     Args:
         tree: the kernel's sources.
-        toolchain: what builds it; its torch is the one that is built against.
+        toolchain: what builds it.
         rules: of the backend to build for.
         asked_version: of the backend's runtime; None for the usual one.
+        target: the torch to compile against; None for the installed one.
+        abi_stubs: what to link in place of this machine's C and C++ libraries, if anything.
 
     Raises:
         PlanError: the kernel is not for this backend or this torch, or a source cannot be compiled.
@@ -162,8 +181,9 @@ def plan_build(
     rules.require_tools(toolchain)
     kernels = kernels_for(tree, backend)
     torch = torch_table(tree.manifest)
+    target = target or require_torch(toolchain)
     _check_suffixes(tree, kernels, rules)
-    variant = plan_variant(tree, toolchain, rules, asked_version)
+    variant = plan_variant(tree, target, rules, cpu=toolchain.cpu, asked_version=asked_version)
     components = tuple(
         _component(it, rules, toolchain, tree.where("kernel", it.name, "rocm-archs"))
         for it in kernels
@@ -184,45 +204,48 @@ def plan_build(
         kernels=components,
         pyext=tuple(dict.fromkeys((*PYTHON_SUFFIXES, *torch.pyext))),
         settings=rules.settings(variant.compute),
-        torch_version=toolchain.torch.release.series,
+        torch=target,
+        abi_stubs=abi_stubs,
         archs=archs or None,
         runtime_soname=rules.runtime_soname(variant.compute),
-        is_cross=rules.IS_CROSS,
+        is_cross=rules.IS_CROSS or not target.is_installed,
         jobs=job_count(toolchain.capacity),
     )
 
 
 def plan_variant(
     tree: KernelTree,
-    toolchain: Toolchain,
+    target: TorchTarget,
     rules: BackendRules,
+    *,
+    cpu: str,
     asked_version: tuple[int, int] | None = None,
 ) -> ArchVariant:
-    """Return the variant that a build against the installed torch is.
+    """Return the variant that a build against ``target`` is.
 
     Raises:
         PlanError: the kernel does not want this torch.
     """
-    torch, installed = torch_table(tree.manifest), toolchain.torch.release.series
+    torch, version = torch_table(tree.manifest), target.release.series
     stable = torch.stable_abi.get(rules.BACKEND)
     for key, bound, fits, word in (
-        ("minver", torch.minver, installed >= (torch.minver or installed), "from"),
-        ("maxver", torch.maxver, installed <= (torch.maxver or installed), "up to"),
-        ("stable-abi", stable, installed >= (stable or installed), "from"),
+        ("minver", torch.minver, version >= (torch.minver or version), "from"),
+        ("maxver", torch.maxver, version <= (torch.maxver or version), "up to"),
+        ("stable-abi", stable, version >= (stable or version), "from"),
     ):
         if bound and not fits:
             raise PlanError(
                 f"the kernel wants torch {word} {_dotted(bound)}, "
-                f"but {toolchain.torch.release} is installed",
+                f"but {target.release} is {'installed' if target.is_installed else 'built against'}",
                 where=tree.where("torch", key),
-                hint="install a torch that fits",
+                hint="install a torch that fits, or name a variant: `kernel-builder list-variants`",
             )
     return ArchVariant(
         framework=Framework(kind="torch-stable-abi", version=stable, cxx11_abi=None)
         if stable
-        else Framework(kind="torch", version=installed, cxx11_abi=toolchain.torch.has_cxx11_abi),
+        else Framework(kind="torch", version=version, cxx11_abi=target.has_cxx11_abi),
         compute=rules.compute(asked_version),
-        cpu=toolchain.cpu,
+        cpu=cpu,
         os="linux",
     )
 

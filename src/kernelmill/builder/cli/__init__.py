@@ -13,6 +13,7 @@ _COMMANDS = {
     "init": "init",
     "check-config": "check_config",
     "list-variants": "list_variants",
+    "sdk": "sdk",
     "create-pyproject": "create_pyproject",
     "clean-pyproject": "clean_pyproject",
     "build": "build",

@@ -22,6 +22,6 @@ if TYPE_CHECKING:
 def plan_project(root: Path, target: Path, *, backends: Sequence[str] | None) -> FileSet:
     """Return the project in ``target`` that builds the kernel in ``root``; both are absolute."""
     tree = read_tree(root)
-    request = parse_request(tree.manifest, backends=backends, variant=None, rocm=None)
+    request = parse_request(tree.manifest, backends=backends)
     plans = plan_variants(tree, probe_toolchain(os.environ, python=sys.executable), request)
     return render_project(plans, root=os.path.relpath(root, target))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from kernelmill.builder.plan import BuildPlan
 
-_EVERY_PROJECT = ("kernel.cmake", "torch.cmake", "torch_facts.py")
+_EVERY_PROJECT = ("abi_stubs.cmake", "kernel.cmake", "torch.cmake", "torch_facts.py")
 
 
 def cmake_lists(plans: Sequence[BuildPlan], *, root: str) -> str:

@@ -4,6 +4,7 @@
 #   kernel_component(NAME ...)          one [kernel.NAME] of build.toml, compiled with its own flags
 #   kernel_install(...)                 targets `install` (PREFIX/VARIANT) and `local_install` (build/VARIANT)
 
+include("${CMAKE_CURRENT_LIST_DIR}/abi_stubs.cmake")
 get_filename_component(KERNEL_ROOT "${KERNEL_ROOT}" ABSOLUTE)
 set(CMAKE_CXX_STANDARD 20) # torch's own headers are C++20
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -87,6 +88,7 @@ endfunction()
 
 function(kernel_install)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "PYTHON;VARIANT" "PYEXT")
+  kernel_link_abi_stubs(${KERNEL_OPS_NAME}) # behind every other library
   configure_file("${CMAKE_SOURCE_DIR}/cmake/_ops.py.in" "${CMAKE_BINARY_DIR}/_ops.py" @ONLY)
   install(TARGETS ${KERNEL_OPS_NAME} LIBRARY DESTINATION "${arg_VARIANT}")
   install(FILES "${CMAKE_BINARY_DIR}/_ops.py" DESTINATION "${arg_VARIANT}")
