@@ -1,4 +1,4 @@
-"""Build one variant, as a function from plain values to plain values: either can be sent elsewhere."""
+"""Build one variant: a function from plain values to plain values, which can be sent elsewhere."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def run_job(
             warnings.append(line)
         on_line(line)
 
-    built, error = _build(plan, site, job.env, watch)
+    built, problem = _build(plan, site, job.env, watch)
     seconds = time.monotonic() - started
     counted = f", {count_of(len(warnings), 'warning')}: see them with -v" if warnings else ""
     tell(f"{'built' if built else 'failed'} {plan.variant} in {seconds:.1f} s{counted}")
@@ -144,7 +144,7 @@ def run_job(
         is_portable=plan.abi_stubs is not None,
         seconds=seconds,
         warnings=len(warnings),
-        error=error,
+        error=problem,
     )
 
 

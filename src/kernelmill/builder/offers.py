@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernelmill.builder.errors import PlanError, SdkError
+from kernelmill.builder.errors import SdkError
 from kernelmill.builder.matrix import load_matrix, pick_series, rows_of
 from kernelmill.builder.pipeline import plan_goal
 from kernelmill.builder.request import Goal
@@ -90,9 +90,7 @@ def list_offers(
     return tuple(offers)
 
 
-def _offer(
-    tree: KernelTree, toolchain: Toolchain, store: Store, variant: ArchVariant
-) -> Offer:
+def _offer(tree: KernelTree, toolchain: Toolchain, store: Store, variant: ArchVariant) -> Offer:
     backend, release = variant.compute.backend, release_for(variant)
     try:
         plan = plan_goal(Goal.of(variant), tree, toolchain, store=store)
@@ -120,8 +118,8 @@ def _no_variant(tree: KernelTree, toolchain: Toolchain, backend: Backend) -> Off
         plan_goal(Goal(backend=backend), tree, toolchain)
     except KernelError as error:
         return Offer(backend=backend, variant=None, objection=_reason(error))
-    error = PlanError(f"the matrix has nothing for {backend} on {toolchain.cpu}-linux")
-    return Offer(backend=backend, variant=None, objection=_reason(error))
+    nothing = f"the matrix has nothing for {backend} on {toolchain.cpu}-linux"
+    return Offer(backend=backend, variant=None, objection=nothing)
 
 
 def objection_to(goal: Goal, tree: KernelTree, toolchain: Toolchain, store: Store) -> str:

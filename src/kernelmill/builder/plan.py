@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kernelmill.builder.errors import PlanError
 from kernelmill.builder.jobs import job_count
+from kernelmill.builder.matrix import dotted
 from kernelmill.builder.sources import HEADER_SUFFIXES, PYTHON_SUFFIXES, files_of, torch_table
 from kernelmill.builder.toolchain import require, require_torch
 from kernelmill.spec.variant import ArchVariant, Framework
@@ -235,8 +236,8 @@ def plan_variant(
     ):
         if bound and not fits:
             raise PlanError(
-                f"the kernel wants torch {word} {_dotted(bound)}, "
-                f"but {target.release} is {'installed' if target.is_installed else 'built against'}",
+                f"the kernel wants torch {word} {dotted(bound)}, "
+                f"but {target.release} is {target.role}",
                 where=tree.where("torch", key),
                 hint="install a torch that fits, or name a variant: `kernel-builder list-variants`",
             )
@@ -248,10 +249,6 @@ def plan_variant(
         cpu=cpu,
         os="linux",
     )
-
-
-def _dotted(version: tuple[int, int]) -> str:
-    return f"{version[0]}.{version[1]}"
 
 
 def kernels_for(tree: KernelTree, backend: Backend) -> tuple[Kernel, ...]:

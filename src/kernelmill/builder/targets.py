@@ -56,8 +56,8 @@ def _missing(variant: ArchVariant, stored: list[TorchTarget]) -> SdkError:
     made_for = " and ".join(f"CUDA {it.cuda}" if it.cuda else "the CPU" for it in others)
     return SdkError(
         f"the SDKs of torch {release} that are here are for {made_for}, not for CUDA {cuda[0]}",
-        hint=f"kernel-builder sdk fetch torch-{release}+cu{cuda[0]}{cuda[1]}, with --from FOLDER if no "
-        "index has that wheel",
+        hint=f"kernel-builder sdk fetch torch-{release}+cu{cuda[0]}{cuda[1]}; with --from FOLDER "
+        "where no index has that wheel",
     )
 
 

@@ -36,7 +36,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--all", action="store_true", help="build every variant that `list-variants` prints"
     )
     parser.add_argument(
-        "--torch", action="append", metavar="M.m", help="with --all: for these PyTorch versions only"
+        "--torch",
+        action="append",
+        metavar="M.m",
+        help="with --all: for these PyTorch versions only",
     )
     parser.add_argument(
         "--available", action="store_true", help="with --all: leave out what cannot be built here"
@@ -73,9 +76,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_options(args: argparse.Namespace) -> None:
     if args.all and (args.variant or args.rocm):
-        raise PlanError(
-            "--all names every variant already", hint="leave out --variant and --rocm"
-        )
+        raise PlanError("--all names every variant already", hint="leave out --variant and --rocm")
     if (args.torch or args.available) and not args.all:
         raise PlanError("--torch and --available choose from the matrix", hint="add --all")
 

@@ -31,9 +31,7 @@ def run(args: argparse.Namespace) -> int:
     """Print a line for each variant; status 1 when none can be built here."""
     tree = sources.read_tree(args.dir.resolve())
     tools = toolchain.probe_toolchain(os.environ, python=sys.executable)
-    found = offers.list_offers(
-        tree, tools, open_store(os.environ), is_everywhere=args.everywhere
-    )
+    found = offers.list_offers(tree, tools, open_store(os.environ), is_everywhere=args.everywhere)
     if args.json:
         print_json({"variants": [_as_json(offer) for offer in found]})
     else:

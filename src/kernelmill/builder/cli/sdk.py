@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     from kernelmill.builder.sdk.store import Sdk, Store
 
-HELP = "list, fetch and verify SDKs: what builds need of a PyTorch or a toolkit that is not installed"
+HELP = (
+    "list, fetch and verify SDKs: what builds need of a PyTorch or a toolkit that is not installed"
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kernelmill.builder.job import Outcome
+    from kernelmill.builder.job import Outcome, Result
 
-_WORDS = {"built": "built", "failed": "failed", "unavailable": "cannot be built here"}
+_WORDS: Final[dict[Result, str]] = {
+    "built": "built",
+    "failed": "failed",
+    "unavailable": "cannot be built here",
+}
 
 
 def summary(outcomes: Sequence[Outcome]) -> str:

@@ -41,7 +41,7 @@ class Sdk:
 
     @property
     def inputs(self) -> dict[str, str]:
-        """Name -> sha256 of what a build used of it: its tree, and the files that it was made of."""
+        """Name -> sha256 of what a build used: its tree, and the files that it was made of."""
         sources = {it.file: it.sha256 for it in self.record.inputs}
         return {self.record.name: self.record.nar_sha256, **sources}
 

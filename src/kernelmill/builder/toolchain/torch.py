@@ -1,4 +1,4 @@
-"""A torch to compile against, read from its files: importing it takes seconds and starts threads."""
+"""A torch to compile against, read from its files: importing it would take seconds."""
 
 from __future__ import annotations
 
@@ -47,8 +47,15 @@ class TorchTarget:
         """Whether a build against it can be loaded here."""
         return not self.sdk
 
+    @property
+    def role(self) -> str:
+        """What it is here, in words."""
+        return "installed" if self.is_installed else "built against"
+
     def __str__(self) -> str:
-        return f"torch {self.release}" if self.is_installed else f"the headers of torch {self.release}"
+        return (
+            f"torch {self.release}" if self.is_installed else f"the headers of torch {self.release}"
+        )
 
 
 def torch_of_sdk(sdk: Sdk, *, python: str) -> TorchTarget:

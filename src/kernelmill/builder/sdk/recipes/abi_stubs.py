@@ -1,7 +1,7 @@
 """Stubs of an old glibc and libstdc++, so that what is linked here runs on older systems.
 
 A use of a newer symbol of libstdc++ is answered by the compiler's static ``libstdc++.a``, hidden in
-the extension; a use of a newer symbol of glibc is a link error or is answered by ``compat.cpp``.
+the extension; a use of a newer symbol of glibc is a link error or is answered by ``compat/``.
 """
 
 from __future__ import annotations
@@ -62,10 +62,8 @@ def wanted(version: str, platform: str) -> Sequence[Wanted]:
     ]
 
 
-def make(
-    files: Mapping[str, Path], platform: str, tree: Path, note: Callable[[str], None]
-) -> Made:
-    """Write one stub per library, and the source that each extension compiles in."""
+def make(files: Mapping[str, Path], platform: str, tree: Path, note: Callable[[str], None]) -> Made:
+    """Write one stub per library, and the sources that each extension compiles in."""
     note(f"writing stubs of glibc {VERSION}")
     machine = _MACHINES[platform]
     (tree / "lib").mkdir(parents=True)
@@ -80,8 +78,10 @@ def make(
         library = elf.parse(files[name].read_bytes(), where=str(files[name]))
         stub = write_stub(name, cut(read_exports(library)), machine=machine)
         (tree / "lib" / name).write_bytes(stub)
-    source = resources.files("kernelmill.builder.sdk") / "data/compat.cpp"
-    (tree / "compat.cpp").write_bytes(source.read_bytes())
+    (tree / "compat").mkdir()
+    for source in (resources.files("kernelmill.builder.sdk") / "compat").iterdir():
+        if source.name.endswith(".cpp"):
+            (tree / "compat" / source.name).write_bytes(source.read_bytes())
     return Made(version=VERSION, facts={"policy": "manylinux_2_28", "loader": _LOADERS[platform]})
 
 

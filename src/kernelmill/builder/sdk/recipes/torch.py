@@ -34,6 +34,9 @@ _LIBRARY: Final = re.compile(
 )
 _FACT: Final = r"^{name}\b[^=\n]*=\s*['\"]([^'\"]+)['\"]"
 _EXACT: Final = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+(?:\.?(?:rc|dev|post)[0-9]+)?(?:\+[a-z0-9.]+)?")
+_FOREIGN: Final = re.compile(r"_(?:end|edata|fini|init)|__bss_start|_Z(?:N?K?|T[ISV]N?K?)S[a-z].*")
+"""Symbols that every linker makes, and parts of the C++ library that were linked in statically: an
+extension that used them would need them of every later PyTorch."""
 _CXX11: Final = "__cxx1112basic_string"
 
 
@@ -99,5 +102,6 @@ def _stub_of(wheel: zipfile.ZipFile, path: str, facts: dict[str, str]) -> bytes:
     symbols = (
         StubSymbol(it.name, it.version, it.kind, it.is_weak, it.size, it.is_default)
         for it in exports
+        if not _FOREIGN.fullmatch(it.name)
     )
     return write_stub(soname or path.rpartition("/")[2], symbols, machine=library.machine)

@@ -1,18 +1,19 @@
 # With -DKERNEL_ABI_STUBS=FOLDER, the tree of the SDK abi-stubs: extensions are linked for an old glibc
 # and libstdc++ (manylinux_2_28), whatever this machine has.
 #   kernel_link_abi_stubs(TARGET)
-# Stubs of the shared libraries come first. What a newer libstdc++ has is taken from the compiler's
-# static one behind them, and hidden; exceptions and type information stay those of the process.
+# They come before torch, whose libraries offer some of the C++ library's symbols too. What a newer libstdc++ has is taken from the compiler's
+# static one behind its stub, and hidden; exceptions and type information stay those of the process.
 set(KERNEL_ABI_STUBS "" CACHE PATH "The tree of the SDK abi-stubs, or nothing")
 
 function(kernel_link_abi_stubs target)
   if(NOT KERNEL_ABI_STUBS)
     return()
   endif()
-  if(NOT EXISTS "${KERNEL_ABI_STUBS}/compat.cpp")
+  if(NOT EXISTS "${KERNEL_ABI_STUBS}/compat")
     message(FATAL_ERROR "no ABI stubs in ${KERNEL_ABI_STUBS}: run `kernel-builder sdk fetch abi-stubs-2.28`")
   endif()
-  add_library(kernel_compat STATIC "${KERNEL_ABI_STUBS}/compat.cpp")
+  file(GLOB compat "${KERNEL_ABI_STUBS}/compat/*.cpp")
+  add_library(kernel_compat STATIC ${compat})
   target_compile_options(kernel_compat PRIVATE "-ffile-prefix-map=${KERNEL_ABI_STUBS}/=abi-stubs/")
   add_dependencies(${target} kernel_compat)
   file(GLOB loader "${KERNEL_ABI_STUBS}/lib/ld-linux*")

@@ -70,6 +70,7 @@ function(kernel_extension)
   list(TRANSFORM arg_SOURCES PREPEND "${KERNEL_ROOT}/")
   add_library(${KERNEL_OPS_NAME} MODULE ${arg_SOURCES})
   set_target_properties(${KERNEL_OPS_NAME} PROPERTIES PREFIX "" SUFFIX ".abi3.so")
+  kernel_link_abi_stubs(${KERNEL_OPS_NAME})
   kernel_compile_settings(
     ${KERNEL_OPS_NAME} INCLUDES ${arg_INCLUDES} CXX_FLAGS ${arg_CXX_FLAGS} DEFINES ${arg_DEFINES})
   # NOTE: sources compiled with -fopenmp find the OpenMP runtime that torch has loaded. Linking one
@@ -88,7 +89,6 @@ endfunction()
 
 function(kernel_install)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "PYTHON;VARIANT" "PYEXT")
-  kernel_link_abi_stubs(${KERNEL_OPS_NAME}) # behind every other library
   configure_file("${CMAKE_SOURCE_DIR}/cmake/_ops.py.in" "${CMAKE_BINARY_DIR}/_ops.py" @ONLY)
   install(TARGETS ${KERNEL_OPS_NAME} LIBRARY DESTINATION "${arg_VARIANT}")
   install(FILES "${CMAKE_BINARY_DIR}/_ops.py" DESTINATION "${arg_VARIANT}")

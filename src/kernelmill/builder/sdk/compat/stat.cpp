@@ -1,12 +1,9 @@
-// What glibc 2.28 has in its static part, or lacks: compiled into each extension, and hidden there.
-// The headers of the build machine are those of a newer glibc, which has these as dynamic symbols.
-#include <cstddef>
-#include <cstdint>
-
+// stat and mknod, which were functions of the static part until 2.33.
+// Compiled into each extension, and hidden there: glibc 2.28 has it in its static part, or lacks it, and
+// the headers of the build machine are those of a newer glibc.
 #define LOCAL __attribute__((visibility("hidden")))
 
 extern "C" {
-
 // Until 2.33 the program says for which layout of `struct stat` and `dev_t` it was compiled.
 #if defined(__x86_64__)
 constexpr int kStatVersion = 1, kNodeVersion = 0;
@@ -44,34 +41,5 @@ LOCAL int mknod(const char* path, unsigned mode, unsigned long device) {
 }
 LOCAL int mknodat(int folder, const char* path, unsigned mode, unsigned long device) {
   return __xmknodat(kNodeVersion, folder, path, mode, &device);
-}
-
-extern void* __dso_handle LOCAL;
-int __cxa_atexit(void (*)(void*), void*, void*);
-int __cxa_at_quick_exit(void (*)(void*), void*);
-int __register_atfork(void (*)(), void (*)(), void (*)(), void*);
-
-LOCAL int atexit(void (*function)()) {
-  return __cxa_atexit(reinterpret_cast<void (*)(void*)>(function), nullptr, __dso_handle);
-}
-LOCAL int at_quick_exit(void (*function)()) {
-  return __cxa_at_quick_exit(reinterpret_cast<void (*)(void*)>(function), __dso_handle);
-}
-LOCAL int pthread_atfork(void (*prepare)(), void (*parent)(), void (*child)()) {
-  return __register_atfork(prepare, parent, child, __dso_handle);
-}
-
-// 2.32: "there may be other threads" is always right. libstdc++'s headers read it.
-LOCAL char __libc_single_threaded = 0;
-
-// 2.36; std::random_device of newer libstdc++ calls it. getrandom came with 2.25, and fails for a few
-// bytes only where the kernel lacks it.
-long getrandom(void*, std::size_t, unsigned);
-[[noreturn]] void abort();
-
-LOCAL std::uint32_t arc4random() {
-  std::uint32_t number;
-  if (getrandom(&number, sizeof number, 0) != sizeof number) abort();
-  return number;
 }
 }
