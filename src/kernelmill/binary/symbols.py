@@ -139,6 +139,14 @@ class Export:
     """Whether a use without a version is bound to this one."""
 
 
+def read_soname(elf: Elf) -> str:
+    """Return the name that a library gives itself; empty when it gives none."""
+    table = dict(reversed(list(_dynamic_entries(elf))))
+    if TAG_SONAME not in table:
+        return ""
+    return _strings(elf, table).text(table[TAG_SONAME], "a dynamic string")
+
+
 def read_exports(elf: Elf) -> tuple[Export, ...]:
     """Return what ``elf`` offers to others, in the order of its table.
 

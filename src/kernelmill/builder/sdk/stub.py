@@ -7,6 +7,7 @@ reads it as it reads the real library; nothing can run it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
@@ -52,7 +53,7 @@ class StubSymbol:
 
 def write_stub(soname: str, symbols: Iterable[StubSymbol], *, machine: int = X86_64) -> bytes:
     """Return the library. The same arguments give the same bytes."""
-    ordered = sorted(symbols)
+    ordered = sorted(symbols, key=attrgetter("name", "version", "kind"))
     strings = _Strings()
     versions = list(dict.fromkeys(it.version for it in ordered if it.version))
     parts: dict[str, bytes] = {

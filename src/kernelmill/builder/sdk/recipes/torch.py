@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelmill.binary import elf
 from kernelmill.binary.errors import BinaryError
-from kernelmill.binary.symbols import read_exports, read_linkage
+from kernelmill.binary.symbols import read_exports, read_soname
 from kernelmill.builder.errors import SdkError
 from kernelmill.builder.sdk.pins import known_files, known_inputs
 from kernelmill.builder.sdk.recipes import Made, Wanted
@@ -92,7 +92,7 @@ def _facts(version_file: str) -> dict[str, str]:
 def _stub_of(wheel: zipfile.ZipFile, path: str, facts: dict[str, str]) -> bytes:
     try:
         library = elf.parse(wheel.read(path), where=path)
-        soname, exports = read_linkage(library).soname, read_exports(library)
+        soname, exports = read_soname(library), read_exports(library)
     except BinaryError as error:
         raise SdkError(error.problem, where=error.where, hint="is the wheel damaged?") from error
     if path == "torch/lib/libc10.so":
