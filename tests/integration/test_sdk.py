@@ -39,9 +39,11 @@ extern "C" __attribute__((visibility("default"))) int try_all(const char* folder
   std::pmr::monotonic_buffer_resource memory;
   std::pmr::string text(&memory);
   char digits[32];
-  const auto end = std::to_chars(digits, digits + sizeof digits, 0.1 + std::random_device()() * 0.0);
+  const double tenth = 0.1 + std::random_device()() * 0.0;
+  const auto end = std::to_chars(digits, digits + sizeof digits, tenth);
   text.append(digits, end.ptr);
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) text += entry.path().filename().string();
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    text += entry.path().filename().string();
   struct stat status;
   if (stat(folder, &status) != 0 || !S_ISDIR(status.st_mode)) return 1;
   std::condition_variable condition;
@@ -89,7 +91,9 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheels")
     torch = package_folder("torch")
     libraries = [torch / "lib" / name for name in ("libc10.so", "libtorch.so", "libtorch_cpu.so")]
-    headers = [it for part in ("c10", "torch/headeronly") for it in (torch / "include" / part).rglob("*.h")]
+    headers = [
+        it for part in ("c10", "torch/headeronly") for it in (torch / "include" / part).rglob("*.h")
+    ]
     with zipfile.ZipFile(folder / "torch-2.99.0-cp311-cp311-linux_x86_64.whl", "w") as wheel:
         for file in (*libraries, *headers):
             wheel.write(file, f"torch/{file.relative_to(torch)}")

@@ -5,13 +5,17 @@ from __future__ import annotations
 import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
+from kernelmill.binary import elf
+from kernelmill.binary.symbols import read_linkage
 from kernelmill.builder.backends import rules_for
 from kernelmill.builder.check import require_no_findings
 from kernelmill.builder.check.headers import check_headers
+from kernelmill.builder.check.torch_symbols import check_torch_symbols
 from kernelmill.builder.check.variant import check_variant
 from kernelmill.builder.compile import Workspace, compile_project, read_dependencies
 from kernelmill.builder.errors import PlanError
@@ -24,6 +28,7 @@ from kernelmill.builder.package import (
 from kernelmill.builder.plan import plan_build
 from kernelmill.builder.render import render_project
 from kernelmill.builder.render.metadata import draft_metadata
+from kernelmill.builder.sdk.stub import exported_names
 from kernelmill.builder.targets import find_target
 from kernelmill.builder.toolchain import compiler_versions
 from kernelmill.builder.toolchain.git import probe_source_state
@@ -32,7 +37,6 @@ from kernelmill.spec.errors import HostError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
     from kernelmill.builder.check import Finding
     from kernelmill.builder.plan import BuildPlan
@@ -141,6 +145,7 @@ def build_variant(
         findings = (
             *_check_sources(tree, toolchain, workspace),
             *check_variant(staged, draft_metadata(plan), plan.variant),
+            *_check_torch(plan, staged),
         )
         require_no_findings(findings, where=str(plan.variant))
         metadata = _describe(plan, tree, toolchain, staged)
@@ -155,6 +160,23 @@ def _check_sources(
 ) -> tuple[Finding, ...]:
     read = read_dependencies(toolchain, workspace)
     return check_headers(read, root=tree.root, known=tree.files, ignored=tree.root / WORK_FOLDER)
+
+
+def _check_torch(plan: BuildPlan, staged: Path) -> tuple[Finding, ...]:
+    """Compare with the stubs of a torch that is not installed: nothing here can load the build."""
+    if plan.torch.is_installed:
+        return ()
+    names = exported_names(Path(plan.torch.lib))
+    release = str(plan.torch.release)
+    return tuple(
+        finding
+        for file in sorted(staged.glob("*.so"))
+        for finding in check_torch_symbols(
+            read_linkage(elf.parse(file.read_bytes(), where=file.name)).undefined,
+            names,
+            torch=release,
+        )
+    )
 
 
 def _describe(plan: BuildPlan, tree: KernelTree, toolchain: Toolchain, staged: Path) -> Metadata:

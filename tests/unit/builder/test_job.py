@@ -72,9 +72,7 @@ def test_outcome_is_json_with_the_whole_error() -> None:
     document = outcome_json(FAILED)
     assert document["result"] == "failed"
     assert document["folder"] is None
-    assert document["error"] == (
-        "the build failed:\na.cpp:1:1: error: no\n  hint: see the log"
-    )
+    assert document["error"] == ("the build failed:\na.cpp:1:1: error: no\n  hint: see the log")
     assert outcome_json(HEADERS)["cross"] is True
     assert outcome_json(HEADERS)["installed"] is False
 
@@ -116,9 +114,7 @@ def test_job_that_cannot_be_planned_is_an_outcome(tmp_path: Path) -> None:
 
 
 def test_job_without_a_kernel_is_an_outcome(tmp_path: Path) -> None:
-    outcome = run_job(
-        Job(root=tmp_path, goal=Goal(backend=Backend.CPU), env={}, python="py")
-    )
+    outcome = run_job(Job(root=tmp_path, goal=Goal(backend=Backend.CPU), env={}, python="py"))
     assert (outcome.result, outcome.variant) == ("unavailable", "cpu")
     assert "no build.toml here" in str(outcome.error)
 

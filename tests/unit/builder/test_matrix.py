@@ -62,13 +62,13 @@ def test_m7_exactly_the_wanted_versions_of_torch_are_built(
 @pytest.mark.parametrize(
     ("minver", "maxver", "asked", "text"),
     [
-        pytest.param((2, 15), None, None, "wants torch from 2.15: the matrix has none", id="new"),
-        pytest.param(None, (2, 8), None, "wants torch up to 2.8: the matrix has none", id="old"),
+        pytest.param((2, 15), None, None, "torch from 2.15: the matrix has none", id="new"),
+        pytest.param(None, (2, 8), None, "torch up to 2.8: the matrix has none", id="old"),
         pytest.param(
             (2, 10), (2, 12), [(2, 11), (2, 13)], "from 2.10 up to 2.12, not 2.13", id="unwanted"
         ),
         pytest.param(None, None, [(2, 20)], "no torch 2.20 in the matrix", id="unknown"),
-        pytest.param(None, None, [], "wants torch of any version: the matrix has", id="none-asked"),
+        pytest.param(None, None, [], "of any version: the matrix has none", id="none-asked"),
     ],
 )
 def test_m7_nothing_to_build_is_an_error(
@@ -78,7 +78,9 @@ def test_m7_nothing_to_build_is_an_error(
     text: str,
 ) -> None:
     with pytest.raises(PlanError) as caught:
-        pick_series(WIDE, Torch(src=(), minver=minver, maxver=maxver), asked, where="build.toml:8 torch")
+        pick_series(
+            WIDE, Torch(src=(), minver=minver, maxver=maxver), asked, where="build.toml:8 torch"
+        )
     assert text in caught.value.problem
     assert caught.value.hint in {
         "known: 2.9, 2.10, 2.11, 2.12, 2.13, 2.14",
