@@ -107,7 +107,8 @@ def _from_folder(wanted: Wanted, folder: Path) -> Path:
 def _is_wheel_of(file: str, wanted: Wanted) -> bool:
     name, _, rest = file.partition("-")
     version = rest.partition("-")[0]
-    is_version = version == wanted.version or version.startswith(f"{wanted.version}+")
+    is_local = version.startswith(f"{wanted.version}+") and not wanted.is_literal
+    is_version = version == wanted.version or is_local
     return _SEPARATORS.sub("-", name).lower() == wanted.name and is_version
 
 
@@ -135,12 +136,13 @@ def download_command(wanted: Wanted, platform: str, folder: Path) -> list[str]:
     """Return the command of pip: the user's own indexes, caches and proxies hold."""
     cpu = platform.partition("-")[0]
     short = _PYTHON.replace(".", "")
+    relation = "===" if wanted.is_literal else "=="
     return [
         *(sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--no-deps"),
         *("--only-binary", ":all:", "--python-version", _PYTHON),
         *("--implementation", "cp", "--abi", f"cp{short}"),
         *(word for name in _PLATFORMS for word in ("--platform", f"{name}_{cpu}")),
-        *("--dest", str(folder), f"{wanted.name}=={wanted.version}"),
+        *("--dest", str(folder), f"{wanted.name}{relation}{wanted.version}"),
     ]
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kernelmill.builder.errors import SdkError
 from kernelmill.builder.sdk import recipes
 from kernelmill.builder.sdk.fetch import get_file
 from kernelmill.builder.sdk.format import SdkRecord
 from kernelmill.builder.sdk.nar import nar_sha256
+from kernelmill.builder.sdk.store import is_within
 from kernelmill.spec.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,6 +54,12 @@ def make_sdk(
             inputs.append(found)
         tree = scratch / "made"
         made = recipe.make(files, platform, tree, note)
+        if not is_within(made.version, version):
+            raise SdkError(
+                f"this makes {kind}-{made.version}, not {kind}-{version}",
+                where=", ".join(it.file for it in inputs),
+                hint="ask for the version that the files have",
+            )
         record = SdkRecord(
             kind=kind,
             version=made.version,

@@ -219,6 +219,24 @@ def test_abi_stubs_are_for_one_glibc() -> None:
             abi_stubs.wanted(version, platform)
 
 
+def test_build_of_an_index_is_asked_for_literally(tmp_path: Path) -> None:
+    (wanted,) = torch.wanted("2.13.0+cu130", "x86_64-linux")
+    assert (wanted.version, wanted.is_literal) == ("2.13.0", True)
+    assert download_command(wanted, "x86_64-linux", tmp_path)[-1] == "torch===2.13.0"
+    torch_wheel(tmp_path, "2.13.0+cu130")
+    other = tmp_path / "torch-2.13.0+cpu-cp311-cp311-manylinux_2_28_x86_64.whl"
+    other.write_bytes(b"not this one")
+    assert make(tmp_path, "torch-2.13.0+cu130").record.version == "2.13.0+cu130"
+
+
+def test_wheel_of_another_flavour_is_refused(tmp_path: Path) -> None:
+    torch_wheel(tmp_path, "2.13.0+cpu")
+    with pytest.raises(SdkError) as caught:
+        make(tmp_path, "torch-2.13.0+cu130")
+    assert caught.value.problem == "this makes torch-2.13.0+cpu, not torch-2.13.0+cu130"
+    assert list((tmp_path / "store").iterdir()) == []
+
+
 def test_known_files_are_named_like_their_wheels() -> None:
     for versions in known_inputs().values():
         for inputs in versions.values():

@@ -18,6 +18,8 @@ class Wanted:
     """Of the package, or of the library's file."""
     version: str
     """Exact; empty for a library of this machine, which has the one that it has."""
+    is_literal: bool = False
+    """Whether ``1.2.0`` means just that, and not ``1.2.0+cpu``, which is within it."""
     known: Mapping[str, str] = field(default_factory=dict)
     """File name -> sha256, of those that are known. Others are taken, and recorded."""
     is_local: bool = False

@@ -42,14 +42,24 @@ _CXX11: Final = "__cxx1112basic_string"
 
 def wanted(version: str, _platform: str) -> Sequence[Wanted]:
     """Return PyTorch's wheel; ``2.12`` means the known release of 2.12."""
-    known = [it for it in known_inputs()[KIND] if it == version or it.startswith(f"{version}.")]
+    pins = known_inputs()[KIND]
+    known = [it for it in pins if it.startswith(f"{version}.") and "+" not in it]
     exact = known[-1] if known else version
     if not _EXACT.fullmatch(exact):
         raise InputError(
             f"{version!r} is not a release of PyTorch that is known here",
             hint="write all of it, such as torch-2.12.0",
         )
-    return [Wanted(name="torch", version=exact, known=known_files(KIND, exact, "torch"))]
+    # The index has one build of a release without a local version, whichever that is.
+    release = pins[exact][0].version if exact in pins else exact
+    return [
+        Wanted(
+            name="torch",
+            version=release,
+            is_literal=release != exact,
+            known=known_files(KIND, exact, "torch"),
+        )
+    ]
 
 
 def make(
