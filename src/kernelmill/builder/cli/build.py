@@ -62,7 +62,12 @@ def run(args: argparse.Namespace) -> int:
     for backend in wanted.skipped:
         note(f"leaving out {backend}: this version builds for {' and '.join(BACKENDS)}")
     outcomes = [
-        _build(Job(root=root, goal=goal, env=os.environ, python=sys.executable), site, label, args)
+        _build(
+            Job(root=root, goal=goal, env=dict(os.environ), python=sys.executable),
+            site,
+            label,
+            args,
+        )
         for goal, label in zip(wanted.goals, _labels(len(wanted.goals)), strict=True)
     ]
     if len(outcomes) > 1:
