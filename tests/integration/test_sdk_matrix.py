@@ -7,14 +7,16 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from kernelmill.binary import elf
 from kernelmill.binary.symbols import read_linkage
 from kernelmill.builder.sdk.store import open_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NEEDED: Final = ("torch-2.11.0", "torch-2.12.0", "torch-2.13.0", "abi-stubs-2.28")
 TORCHES: Final = ("211", "212", "213")

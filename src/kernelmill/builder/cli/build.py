@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import BooleanOptionalAction
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernelmill.builder import offers, request
@@ -61,14 +62,16 @@ def run(args: argparse.Namespace) -> int:
     wanted = _wanted(args, site)
     for backend in wanted.skipped:
         note(f"leaving out {backend}: this version builds for {' and '.join(BACKENDS)}")
+    common = Job(
+        root=root,
+        goal=wanted.goals[0],
+        env=dict(os.environ),
+        python=sys.executable,
+        wants_abi_stubs=args.manylinux,
+    )
+    jobs = [replace(common, goal=goal) for goal in wanted.goals]
     outcomes = [
-        _build(
-            Job(root=root, goal=goal, env=dict(os.environ), python=sys.executable),
-            site,
-            label,
-            args,
-        )
-        for goal, label in zip(wanted.goals, _labels(len(wanted.goals)), strict=True)
+        _build(job, site, label, args) for job, label in zip(jobs, _labels(len(jobs)), strict=False)
     ]
     if len(outcomes) > 1:
         note(summary(outcomes))
