@@ -70,9 +70,8 @@ def run(args: argparse.Namespace) -> int:
         wants_abi_stubs=args.manylinux,
     )
     jobs = [replace(common, goal=goal) for goal in wanted.goals]
-    outcomes = [
-        _build(job, site, label, args) for job, label in zip(jobs, _labels(len(jobs)), strict=False)
-    ]
+    labelled = zip(jobs, _labels(len(jobs)), strict=True)
+    outcomes = [_build(job, site, label, args) for job, label in labelled]
     if len(outcomes) > 1:
         note(summary(outcomes))
     if args.json:
