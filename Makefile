@@ -3,6 +3,8 @@ PYTHON ?= python3
 TORCH ?= torch==2.13.0
 # For example TORCH_INDEX=https://download.pytorch.org/whl/cpu where pip would take a CUDA build.
 TORCH_INDEX ?=
+# The newest that was tried; TRANSFORMERS=transformers takes the newest there is.
+TRANSFORMERS ?= transformers==5.24.0
 REQUIRE_ALL ?=
 PYTEST_ARGS ?=
 
@@ -41,16 +43,28 @@ setup: .venv/ready
 	@.venv-peer/bin/python $(PIP) kernels==0.17.2
 	@touch $@
 
+# transformers, and kernelmill as the `kernels` that it asks for. The rest, PyTorch above all, is
+# borrowed from .venv.
+.venv-transformers/ready: .venv/ready compat/pyproject.toml Makefile
+	@echo "setting up .venv-transformers ($(TRANSFORMERS) with kernelmill)"
+	@$(PYTHON) -m venv .venv-transformers
+	@$(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > \
+	  "$$(.venv-transformers/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/zz-borrowed.pth"
+	@.venv-transformers/bin/python $(PIP) "$(TRANSFORMERS)"
+	@.venv-transformers/bin/python $(PIP) --no-deps --editable .
+	@.venv-transformers/bin/python $(PIP) --no-deps ./compat
+	@touch $@
+
 demo: .venv/ready
 	@$(PY) -m demo $(DEMO_ARGS)
 
-test: .venv/ready .venv-peer/ready lint types
+test: .venv/ready .venv-peer/ready .venv-transformers/ready lint types
 	$(PY) -m pytest -m "not long" $(PYTEST_ARGS)
 
 unit: .venv/ready
 	$(PY) -m pytest tests/unit -m "not property" $(PYTEST_ARGS)
 
-test-long: .venv/ready .venv-peer/ready
+test-long: .venv/ready .venv-peer/ready .venv-transformers/ready
 	$(PY) -m pytest -m long $(PYTEST_ARGS)
 
 lint: .venv/ready
@@ -75,4 +89,4 @@ system-packages:
 	  postgresql chromium git-lfs nginx
 
 clean:
-	rm -rf .venv .venv-peer .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-peer .venv-transformers .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -14,7 +14,7 @@ REPORTS: Final = ROOT / "reports"
 
 
 def main() -> int:
-    """Time the flagship, the Hub and the emulator; return the number of benchmarks that failed."""
+    """Time flagship, resolver, Hub, loading and emulator; return how many benchmarks failed."""
     REPORTS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         gemm = Path(folder) / "gemm"
@@ -24,7 +24,7 @@ def main() -> int:
             *(str(gemm / "benchmarks" / "benchmark.py"), str(gemm)),
             *("--json", str(REPORTS / "gemm.json")),
         )
-    for name in ("hub", "emulator"):
+    for name in ("spec", "hub", "loading", "emulator"):
         report = str(REPORTS / f"{name}.json")
         failed += run("-m", f"benchmarks.{name}", "--json", report)
     return failed

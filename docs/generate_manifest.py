@@ -52,7 +52,8 @@ _INTRODUCTION: Final = f"""\
 <!-- Written by docs/generate_manifest.py: change the dataclasses, not this file. -->
 
 The manifest of a kernel, edition 5. `kernel-builder check-config` reads it and lists every mistake
-with its line, the nearest known key and the allowed values.
+with its line, the nearest known key and the allowed values. Older editions are read as well:
+[editions.md](editions.md).
 
 ```toml
 {EXAMPLE}```

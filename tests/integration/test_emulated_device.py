@@ -90,6 +90,7 @@ def test_libraries_run_when_called_with_device_tensors(
 ) -> None:
     found = {**environ, FOLDER_VARIABLE: str(kernels)}
     command = ["-m", "pytest", *PLUGIN, "--emulator-report", "report.json", "-q"]
+    command.append("--emulator-profile=profile.json")
     text = check(python([*command, str(FOLDER / "library_checks.py")], found, tmp_path))
     assert "emulated gfx942: " in text
     report = json.loads((tmp_path / "report.json").read_text("utf-8"))
@@ -97,6 +98,10 @@ def test_libraries_run_when_called_with_device_tensors(
     assert {launch["kernel"] for launch in report["launches"]} == {
         "_Z10add_kernelPKfS0_Pfi", "_Z12scale_kernelPfi", "_Z14reverse_kernelPf",
     }  # fmt: skip
+    profile = json.loads((tmp_path / "profile.json").read_text("utf-8"))
+    assert {it["kernel"] for it in profile["kernels"]} == {
+        launch["kernel"] for launch in report["launches"] if not launch["error"]
+    }
 
 
 PROGRAM: Final = """\
@@ -126,6 +131,29 @@ def test_status_and_launches_are_kept_when_a_command_starts_others(
     report = json.loads((tmp_path / "report.json").read_text("utf-8"))
     assert report["status"] == 5
     assert [launch["grid"] for launch in report["launches"]] == [[2, 1, 1]] * 2
+
+
+def test_profile_is_printed_and_written_when_asked_for(
+    environ: dict[str, str], kernels: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM.replace("sys.exit(5)", ""), "utf-8")
+    found = {**environ, FOLDER_VARIABLE: str(kernels)}
+    command = ["run", "--profile=p.json", "--json", "--", sys.executable, "program.py"]
+    done = emulator(command, found, tmp_path)
+    printed = check(done)
+    assert (tmp_path / "p.json").read_text("utf-8") == printed
+    document = json.loads(printed)
+    assert (document["version"], document["source"]) == (1, "emulated")
+    (kernel,) = document["kernels"]
+    assert (kernel["kernel"], kernel["launches"]) == ("_Z10add_kernelPKfS0_Pfi", 2)
+    # 100 work-items in two processes: two loads and a store of 4 bytes, and an addition a wave.
+    assert kernel["bytes_requested"] == 2 * 100 * 3 * 4
+    assert kernel["flops_issued"] == {"matrix": 0, "vector": 2 * 2 * 64}
+    assert done.stderr.splitlines()[:2] == ["200.0 7.1.0"] * 2, "the command's output moves"
+    assert done.stderr.splitlines()[-1].startswith("kernel-emulator: emulated gfx942: 2 launches")
+    done = emulator(["run", "--profile", "--", sys.executable, "program.py"], found, tmp_path)
+    assert check(done).splitlines() == ["200.0 7.1.0"] * 2
+    assert "_Z10add_kernelPKfS0_Pfi: 2 launches\n" in done.stderr
 
 
 def test_device_is_absent_when_not_asked_for(

@@ -109,6 +109,25 @@ assert kernels.__version__ == "0.17.2" and ".venv-peer" in kernels.__file__, ker
     assert run(str(peer), "-c", script, env=env) == "right\n"
 
 
+def test_flagship_is_timed_by_the_command(published: Published) -> None:
+    text = run(
+        *(sys.executable, "-m", "kernelmill.runtime", "benchmark", f"{REPOSITORY}@v1", "--json"),
+        *("--iterations", "2", "--warmup", "1"),
+        env=published.env,
+    )
+    payload = json.loads(text)
+    results = {it["workload"]: it for it in payload["results"]}
+    assert set(results) == {"Gemm.prompt", "Gemm.tokens"}
+    for result in results.values():
+        assert result["verified"]
+        assert result["timingResults"]["iterations"] == 2
+        assert 0 < result["timingResults"]["min_ms"] <= result["timingResults"]["max_ms"]
+    assert payload["machineInfo"]["backend"] == "CPU"
+    metadata = json.loads((published.variant("cpu") / "metadata.json").read_text("utf-8"))
+    assert metadata["id"].endswith(payload["kernelCommitSha"])
+    assert len(payload["benchmarkScriptSha"]) == 40
+
+
 def run_own_tests(published: Published, *options: str, **more: str) -> dict[str, Any]:
     """Return what ``kernel-builder test`` says of the one variant that it tests."""
     command = (sys.executable, "-m", "kernelmill.builder", "test", "--json", *options)

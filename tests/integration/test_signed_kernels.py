@@ -56,6 +56,8 @@ def test_signature_travels_with_its_build(
     assert kernels_command(words) == 0
     assert capsys.readouterr().out == GOOD
 
+    # Verifying asks nobody whether the publisher is trusted; this does, and is remembered.
+    assert kernels.has_kernel("acme/signed", version=1)
     client.setenv("HF_HUB_OFFLINE", "1")
     assert kernels_command(words) == 0
     assert capsys.readouterr().out == GOOD

@@ -122,3 +122,21 @@ def test_digest_notices_every_changed_file(files: dict[str, bytes], content: byt
         kinds = [it.kind for it in compare(before, digest_files(changed.items()))]
         differs = is_covered(path) and old != content
         assert kinds == (["mismatch"] if differs else [])
+
+
+@given(METADATA, st.sets(st.sampled_from(KEYS)), st.dictionaries(TEXT, JSON, max_size=2))
+def test_metadata_without_some_keys_is_that_of_an_old_build(
+    metadata: Metadata, lost: set[str], unknown: dict[str, object]
+) -> None:
+    # L7
+    full = json.loads(dumps(metadata))
+    kept = {key: value for key, value in full.items() if key not in lost}
+    document = {f"x-{key}": value for key, value in unknown.items()} | kept
+    variant = parse_variant("torch-rocm")
+    old = parse(json.dumps(document), where="metadata.json", variant=variant, name="relu")
+    assert set(old.assumed) == {
+        key
+        for key in ("name", "id", "version", "license", "python-depends", "backend")
+        if key not in kept
+    }
+    assert parse(dumps(old), where="again") == old

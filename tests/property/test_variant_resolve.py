@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
@@ -175,3 +177,12 @@ def test_error_has_one_hint_when_nothing_fits(names: list[str], host: Host) -> N
     error = no_variant(resolution, repo="a/b", revision="main", host=host)
     assert trace_text(resolution) in error.problem
     assert error.hint
+
+
+@given(st.lists(VARIANTS.map(str), max_size=8), HOSTS)
+def test_order_of_two_variants_is_theirs_alone(names: list[str], host: Host) -> None:
+    # V2, V7: the order is total, whatever the names.
+    trace = [str(it.variant) for it in resolve(names, host).trace]
+    assert sorted(trace) == sorted(set(names))
+    for first, second in pairwise(trace):
+        assert [str(it.variant) for it in resolve([second, first], host).trace] == [first, second]

@@ -5,6 +5,10 @@
 FOLDER is this kernel repository after a build; without it the kernel comes from the Hub. Every
 result is compared with a float64 product before it is timed. The contenders take turns, so that a
 disturbance of the machine hits all of them; inputs are warm, as between two layers.
+
+    kernels benchmark kernels-community/gemm@v1
+
+times two of the shapes with the class below, and writes JSON as Hugging Face's command does.
 """
 
 import argparse
@@ -19,6 +23,8 @@ from types import ModuleType
 
 import torch
 from torch import Tensor
+
+from kernels.benchmark import Benchmark
 
 BLOCK = 128
 SHAPES = (
@@ -54,6 +60,35 @@ class Result:
     slowest_ms: float
     gflops: float
     gb_per_s: float
+
+
+class Gemm(Benchmark):
+    """For `kernels benchmark`: a prompt, and the tokens after it, of a layer of DeepSeek-V3."""
+
+    seed = 0
+
+    def setup_prompt(self) -> None:
+        self.make(1024, 1536, 7168)
+
+    def setup_tokens(self) -> None:
+        self.make(16, 7168, 2048)
+
+    def make(self, m: int, n: int, k: int) -> None:
+        a, b, a_scale, b_scale = make_inputs(m, n, k, self.device)
+        # The command compares with an absolute tolerance of 0.01: results have to be around one.
+        self.inputs = a, b, a_scale * (0.25 / k**0.5), b_scale.sign()
+
+    def benchmark_prompt(self) -> None:
+        self.out = self.kernel.gemm(*self.inputs)
+
+    def benchmark_tokens(self) -> None:
+        self.out = self.kernel.gemm(*self.inputs)
+
+    def verify_prompt(self) -> Tensor:
+        return dequantise_and_multiply(*self.inputs, torch.float32)
+
+    def verify_tokens(self) -> Tensor:
+        return dequantise_and_multiply(*self.inputs, torch.float32)
 
 
 def main() -> int:

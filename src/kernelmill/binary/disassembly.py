@@ -19,7 +19,7 @@ from kernelmill.binary.code_object import TRIPLE
 from kernelmill.binary.errors import BinaryError, DisassemblerError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from kernelmill.binary.code_object import CodeObject, Kernel
 
@@ -110,17 +110,15 @@ def count_matrix_instructions(code_object: CodeObject) -> dict[str, Mapping[str,
     The count is static: an instruction in a loop counts once.
     """
     return {
-        kernel.name: dict(
-            sorted(
-                Counter(
-                    instruction.mnemonic
-                    for instruction in disassemble_kernel(code_object, kernel)
-                    if instruction.mnemonic.startswith(MATRIX_PREFIXES)
-                ).items()
-            )
-        )
+        kernel.name: matrix_instructions(disassemble_kernel(code_object, kernel))
         for kernel in code_object.kernels
     }
+
+
+def matrix_instructions(instructions: Iterable[Instruction]) -> Mapping[str, int]:
+    """Return mnemonic -> how often a matrix instruction stands in the code, sorted."""
+    names = (it.mnemonic for it in instructions if it.mnemonic.startswith(MATRIX_PREFIXES))
+    return dict(sorted(Counter(names).items()))
 
 
 @cache

@@ -45,6 +45,8 @@ VERNEED: Final = Struct("<HHIII")
 VERNAUX: Final = Struct("<IHHII")
 
 VERSION_HIDDEN: Final = 0x8000
+VERSION_WEAK: Final = 2
+"""The flag of a version whose absence the dynamic linker overlooks."""
 FIRST_NAMED_VERSION: Final = 2
 """Version numbers 0 (local) and 1 (global, unversioned) name nothing."""
 BIND_LOCAL: Final = 0
@@ -81,6 +83,8 @@ class Linkage:
     """Sorted."""
     defined: tuple[Reference, ...]
     """Sorted."""
+    needed_versions: tuple[str, ...] = ()
+    """Sorted; also those that no symbol wants, such as ``GLIBC_ABI_DT_RELR``."""
 
     @property
     def version_floors(self) -> Mapping[str, tuple[int, ...]]:
@@ -122,6 +126,7 @@ def read_linkage(elf: Elf) -> Linkage:
         rpath=paths(TAG_RPATH),
         undefined=tuple(sorted(ref for is_defined, ref in references if not is_defined)),
         defined=tuple(sorted(ref for is_defined, ref in references if is_defined)),
+        needed_versions=tuple(sorted({it for _, it, _ in _needed_versions(elf, table, names)})),
     )
 
 
@@ -174,6 +179,19 @@ def read_exports(elf: Elf) -> tuple[Export, ...]:
 
 def _named_version(number: int, versions: Mapping[int, tuple[str, str]]) -> str:
     return versions.get(number, ("", ""))[0] if number >= FIRST_NAMED_VERSION else ""
+
+
+def read_needed_versions(elf: Elf) -> tuple[str, ...]:
+    """Return the symbol versions that ``elf`` cannot do without, such as ``GLIBC_2.34``.
+
+    Reads no symbol, so it takes a fraction of ``read_linkage``.
+
+    Raises:
+        BinaryError: the dynamic section contradicts the file.
+    """
+    table = dict(reversed(list(_dynamic_entries(elf))))
+    needed = _needed_versions(elf, table, _strings(elf, table), with_weak=False)
+    return tuple(version for _, version, _ in needed)
 
 
 def _dynamic_entries(elf: Elf) -> Iterator[tuple[int, int]]:
@@ -276,7 +294,7 @@ def _version_names(elf: Elf, table: Mapping[int, int], names: Window) -> dict[in
 
 
 def _needed_versions(
-    elf: Elf, table: Mapping[int, int], names: Window
+    elf: Elf, table: Mapping[int, int], names: Window, *, with_weak: bool = True
 ) -> Iterator[tuple[int, str, str]]:
     if TAG_VERNEED not in table:
         return
@@ -287,8 +305,9 @@ def _needed_versions(
         library = names.text(file, "a library's name")
         inner = position + aux
         for _ in range(count):
-            _, _, number, name, inner_step = elf.window.unpack(VERNAUX, inner, what)
-            yield number & ~VERSION_HIDDEN, names.text(name, "a version's name"), library
+            _, flags, number, name, inner_step = elf.window.unpack(VERNAUX, inner, what)
+            if with_weak or not flags & VERSION_WEAK:
+                yield number & ~VERSION_HIDDEN, names.text(name, "a version's name"), library
             inner += inner_step
         if not step:
             return

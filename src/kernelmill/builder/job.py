@@ -128,7 +128,7 @@ def run_job(
             warnings.append(line)
         on_line(line)
 
-    built, problem = _build(plan, site, job.env, watch)
+    built, problem = _build(plan, site, job, watch)
     seconds = time.monotonic() - started
     counted = f", {count_of(len(warnings), 'warning')}: see them with -v" if warnings else ""
     tell(f"{'built' if built else 'failed'} {plan.variant} in {seconds:.1f} s{counted}")
@@ -149,9 +149,18 @@ def run_job(
 
 
 def _build(
-    plan: BuildPlan, site: Site, env: Mapping[str, str], on_line: Callable[[str], None]
+    plan: BuildPlan, site: Site, job: Job, on_line: Callable[[str], None]
 ) -> tuple[BuiltKernel | None, KernelError | None]:
     try:
-        return build_variant(plan, site.tree, site.toolchain, env=env, on_line=on_line), None
+        built = build_variant(
+            plan,
+            site.tree,
+            site.toolchain,
+            env=job.env,
+            on_line=on_line,
+            # Who insists on it is told when it was not reached.
+            is_release=job.wants_abi_stubs is True,
+        )
     except KernelError as error:
         return None, error
+    return built, None

@@ -15,8 +15,10 @@ from kernelmill.binary.symbols import read_linkage
 from kernelmill.builder.backends import rules_for
 from kernelmill.builder.check import require_no_findings
 from kernelmill.builder.check.headers import check_headers
+from kernelmill.builder.check.lint import lint_sources
+from kernelmill.builder.check.policies import DEFAULT_POLICY
 from kernelmill.builder.check.torch_symbols import check_torch_symbols
-from kernelmill.builder.check.variant import check_variant
+from kernelmill.builder.check.variant import check_doubts, check_floor, check_variant
 from kernelmill.builder.compile import Workspace, compile_project, read_dependencies
 from kernelmill.builder.errors import PlanError
 from kernelmill.builder.package import (
@@ -36,7 +38,7 @@ from kernelmill.spec.editions.values import UNBUILDABLE
 from kernelmill.spec.errors import HostError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from kernelmill.builder.check import Finding
     from kernelmill.builder.plan import BuildPlan
@@ -118,6 +120,8 @@ def build_variant(
     *,
     env: Mapping[str, str],
     on_line: Callable[[str], None],
+    manylinux: str = DEFAULT_POLICY,
+    is_release: bool = False,
 ) -> BuiltKernel:
     """Build one variant into ``build/<variant>/``, which is replaced only by a whole one.
 
@@ -127,6 +131,8 @@ def build_variant(
         toolchain: the tools.
         env: the environment of the tools.
         on_line: called with each line that a tool prints.
+        manylinux: the policy of the oldest system to run on.
+        is_release: whether a binary that asks for a newer system is refused, or warned of.
 
     Raises:
         CompileError: the sources do not compile.
@@ -140,19 +146,28 @@ def build_variant(
     with _only_build(workspace.folder):
         shutil.rmtree(workspace.stage, ignore_errors=True)
         render_project([plan]).write(workspace.project, force=True)
+        _warn(plan, lint_sources(tree), on_line)
         compile_project(plan, toolchain, workspace, env=build_environment(env), on_line=on_line)
         staged = workspace.stage / str(plan.variant)
+        portability = check_floor(staged, floor=manylinux)
         findings = (
             *_check_sources(tree, toolchain, workspace),
             *check_variant(staged, draft_metadata(plan), plan.variant),
             *_check_torch(plan, staged),
+            *(portability if is_release else ()),
         )
         require_no_findings(findings, where=str(plan.variant))
+        _warn(plan, (*portability, *check_doubts(staged, plan.variant)), on_line)
         metadata = _describe(plan, tree, toolchain, staged)
         write_metadata(staged, metadata)
         target = tree.root / OUTPUT_FOLDER / str(plan.variant)
         replace_folder(staged, target, trash=workspace.folder / "old")
     return BuiltKernel(plan=plan, folder=target, metadata=metadata)
+
+
+def _warn(plan: BuildPlan, findings: Iterable[Finding], on_line: Callable[[str], None]) -> None:
+    for finding in findings:
+        on_line(f"{plan.variant}: warning: {finding.problem}")
 
 
 def _check_sources(

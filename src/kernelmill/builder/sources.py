@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -11,20 +12,26 @@ from typing import TYPE_CHECKING
 from kernelmill.builder.errors import SourceError
 from kernelmill.spec import manifest as manifest_format
 from kernelmill.spec.errors import ManifestError
-from kernelmill.spec.reader import Faults
-from kernelmill.spec.toml_lines import KeyPath, key_lines
+from kernelmill.spec.licenses import recognise_license
+from kernelmill.spec.manifest import LicenseHint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from kernelmill.spec.backend import Backend
-    from kernelmill.spec.manifest import Kernel, Manifest, Torch
+    from kernelmill.spec.manifest import Kernel, Manifest, Reading, Torch
+    from kernelmill.spec.reader import Faults
+    from kernelmill.spec.toml_lines import KeyPath
+
+log = logging.getLogger(__name__)
 
 MANIFEST_NAME = "build.toml"
 HEADER_SUFFIXES = frozenset({".h", ".hh", ".hpp", ".hxx", ".cuh", ".inc", ".inl", ".ipp"})
 PYTHON_SUFFIXES = ("py", "pyi")
 GENERATED = frozenset({"torch-ext/registration.h"})
 """Written by ``create-pyproject`` between the sources; the same for every kernel."""
+_LICENSE_NAMES = ("LICENSE", "LICENSE.txt", "LICENSE.md", "LICENCE", "COPYING")
+_WARNED: set[str] = set()
 _NOT_SOURCES = frozenset({"build", "result", "dist", "__pycache__", "CMakeFiles"})
 
 
@@ -51,13 +58,27 @@ class KernelTree:
 def read_manifest(root: Path) -> tuple[Manifest, str]:
     """Return the manifest of the repository at ``root``, and its text.
 
+    An older edition is read as the newest; a warning, once, says as which and what was assumed.
+
     Raises:
         SourceError: there is no ``build.toml``; names the absolute path.
         ManifestError: it has mistakes; lists all of them.
     """
+    text = read_manifest_text(root)
+    reading = manifest_format.read(text, where=MANIFEST_NAME, license_hint=find_license(root))
+    _warn_of_age(reading, str(root))
+    return reading.manifest, text
+
+
+def read_manifest_text(root: Path) -> str:
+    """Return the text of ``build.toml`` with its line ends as they are.
+
+    Raises:
+        SourceError: there is none, or it is no text; names the absolute path.
+    """
     path = root / MANIFEST_NAME
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_bytes().decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         raise SourceError(
             f"no {MANIFEST_NAME} here",
@@ -72,7 +93,31 @@ def read_manifest(root: Path) -> tuple[Manifest, str]:
         raise SourceError(
             f"{MANIFEST_NAME} cannot be read: {error.strerror}", where=str(path)
         ) from error
-    return manifest_format.parse(text, where=MANIFEST_NAME), text
+
+
+def find_license(root: Path) -> LicenseHint | None:
+    """Return the license that a file in ``root`` holds the text of, where it is a known one."""
+    for name in _LICENSE_NAMES:
+        path = root / name
+        if path.is_file():
+            text = path.read_text(encoding="utf-8", errors="replace")
+            if expression := recognise_license(text):
+                return LicenseHint(expression=expression, source=name)
+    return None
+
+
+def _warn_of_age(reading: Reading, root: str) -> None:
+    """Say once per kernel and process that its manifest is old, and what was made of it."""
+    if reading.edits and root not in _WARNED:
+        _WARNED.add(root)
+        assumed = f"; assumed: {', '.join(reading.assumed)}" if reading.assumed else ""
+        log.warning(
+            "%s is read as edition %s%s; `kernel-builder update-build` writes edition %s",
+            MANIFEST_NAME,
+            reading.edition,
+            assumed,
+            reading.manifest.edition,
+        )
 
 
 def read_tree(root: Path) -> KernelTree:
@@ -124,7 +169,7 @@ def files_of(tree: KernelTree, backend: Backend) -> dict[str, str]:
 
 def manifest_places(text: str) -> Faults:
     """Return an empty list of mistakes that knows the lines of the manifest's keys."""
-    return Faults(file=MANIFEST_NAME, lines=key_lines(text))
+    return manifest_format.places(text, where=MANIFEST_NAME)
 
 
 def _entries(manifest: Manifest, torch: Torch) -> Iterator[tuple[KeyPath, str, bool]]:

@@ -39,7 +39,7 @@ class Batch:
         source_of: Callable[[int], str] = lambda _: "",
     ) -> None:
         self.memory = memory
-        self._source_of = source_of
+        self.source_of = source_of
         self.workgroups = workgroups
         """Flat numbers of the workgroups in the launch."""
         self.groups = len(workgroups)
@@ -141,7 +141,7 @@ class Batch:
             return
         wave, lane = (int(place[0]) for place in np.nonzero(touch.lanes))
         address, row = int(touch.addresses[wave, lane]), int(touch.waves.indices[wave])
-        source = self._source_of(touch.site.decoded.instruction.address)
+        source = self.source_of(touch.site.decoded.instruction.address)
         who = (
             f"workgroup {int(self.workgroups[self.group_of[row]])},"
             f" work-item {int(self.wave_of[row]) * LANES + lane}"

@@ -16,6 +16,8 @@ import numpy as np
 from kernelmill.emulator.arrays import LANES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kernelmill.emulator.arrays import Array
     from kernelmill.emulator.observer import Access, Site, Touch
     from kernelmill.emulator.program import Block
@@ -33,8 +35,10 @@ class MemoryCounter:
     address: int
     instruction: str
     access: Access
-    executions: int = 0
-    """Waves."""
+    source: str = ""
+    """``file:line``, or empty without debug information."""
+    accesses: int = 0
+    """Of whole waves with an active lane."""
     bytes_requested: int = 0
     """By active lanes."""
     bytes_moved: int = 0
@@ -48,7 +52,9 @@ class LdsCounter:
     address: int
     instruction: str
     access: Access
-    executions: int = 0
+    source: str = ""
+    accesses: int = 0
+    """Of whole waves with an active lane; an instruction with two addresses makes two."""
     bytes_requested: int = 0
     cycles: int = 0
     """By the model, bank conflicts included."""
@@ -83,7 +89,8 @@ class Counters:
 class Profiler:
     """Watches the batches of one launch, and adds up."""
 
-    def __init__(self) -> None:
+    def __init__(self, source_of: Callable[[int], str]) -> None:
+        self._source_of = source_of
         self._memory: dict[int, MemoryCounter] = {}
         self._lds: dict[int, LdsCounter] = {}
 
@@ -102,11 +109,14 @@ class Profiler:
         """Add up bytes and lines."""
         site, address = touch.site, touch.site.decoded.instruction.address
         known = self._memory.get(address) or MemoryCounter(
-            address=address, instruction=str(site.decoded.instruction), access=site.access
+            address=address,
+            instruction=str(site.decoded.instruction),
+            access=site.access,
+            source=self._source_of(address),
         )
         self._memory[address] = replace(
             known,
-            executions=known.executions + int(touch.lanes.any(axis=1).sum()),
+            accesses=known.accesses + int(touch.lanes.any(axis=1).sum()),
             bytes_requested=known.bytes_requested + int(touch.lanes.sum()) * site.width_bytes,
             bytes_moved=known.bytes_moved + count_lines(touch) * LINE_BYTES,
         )
@@ -121,11 +131,14 @@ class Profiler:
         site, address = touch.site, touch.site.decoded.instruction.address
         cycles, ideal = lds_cycles(touch.addresses, touch.lanes, site)
         known = self._lds.get(address) or LdsCounter(
-            address=address, instruction=str(site.decoded.instruction), access=site.access
+            address=address,
+            instruction=str(site.decoded.instruction),
+            access=site.access,
+            source=self._source_of(address),
         )
         self._lds[address] = replace(
             known,
-            executions=known.executions + int(touch.lanes.any(axis=1).sum()),
+            accesses=known.accesses + int(touch.lanes.any(axis=1).sum()),
             bytes_requested=known.bytes_requested + int(touch.lanes.sum()) * site.width_bytes,
             cycles=known.cycles + cycles,
             conflict_cycles=known.conflict_cycles + cycles - ideal,

@@ -51,6 +51,8 @@ class Effects:
     is_store: bool = False
     spreads: bool = True
     """An undefined source makes the result undefined."""
+    kept: frozenset[int] = frozenset()
+    """Those of ``reads`` that a part is put into: undefined before, they may be defined after."""
     low_reads: frozenset[int] | None = None
     """Of a result of two words: what the low one depends on, if that is not everything."""
 
@@ -120,8 +122,14 @@ def effects_of(decoded: Decoded, layout: Layout) -> Effects:
         reads=reads,
         writes=writes,
         spreads=_MASK_LOGIC.fullmatch(decoded.name) is None,
+        kept=_kept(sources, layout) if decoded.name == "v_bfi_b32" else frozenset(),
         low_reads=low,
     )
+
+
+def _kept(sources: tuple[Operand, ...], layout: Layout) -> frozenset[int]:
+    # A loop over elements fills a register that nobody wrote piece by piece.
+    return _all(sources[2:], layout) - _all(sources[:2], layout)
 
 
 def _low_word(operand: Operand) -> Operand:

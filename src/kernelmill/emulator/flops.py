@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.emulator.arrays import LANES
@@ -21,6 +22,9 @@ _PER_LANE: Final = (
 )
 
 
+_INTEGER_DOT: Final = re.compile(r"v_dot(?P<count>[248])c?_[iu]32_[iu](?P<bits>16|8|4)")
+
+
 def flops_of(name: str) -> int:
     """Return the operations that one wave issues with an instruction, all lanes counted."""
     shape = parse_shape(name)
@@ -32,6 +36,36 @@ def flops_of(name: str) -> int:
     return 0
 
 
-def total_flops(mnemonics: Mapping[str, int]) -> int:
+def integer_operations_of(name: str) -> int:
+    """Return the multiplications and additions of a matrix or dot instruction on integers."""
+    shape = parse_shape(name)
+    if shape is not None:
+        return shape.flops if shape.result == "i32" else 0
+    match = _INTEGER_DOT.fullmatch(name)
+    return 2 * int(match["count"]) * LANES if match else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operations:
+    """Multiplications and additions issued: an instruction counts with all 64 lanes."""
+
+    matrix_flops: int
+    vector_flops: int
+    integer: int
+    """Of matrix and dot instructions on integers."""
+
+    @property
+    def flops(self) -> int:
+        """Return those on floating-point numbers."""
+        return self.matrix_flops + self.vector_flops
+
+
+def total_operations(mnemonics: Mapping[str, int]) -> Operations:
     """Return the operations of all instructions, by how often each was executed."""
-    return sum(count * flops_of(name) for name, count in mnemonics.items())
+    flops = {name: count * flops_of(name) for name, count in mnemonics.items()}
+    matrix = sum(count for name, count in flops.items() if parse_shape(name) is not None)
+    return Operations(
+        matrix_flops=matrix,
+        vector_flops=sum(flops.values()) - matrix,
+        integer=sum(count * integer_operations_of(name) for name, count in mnemonics.items()),
+    )

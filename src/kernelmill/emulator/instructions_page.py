@@ -10,23 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from kernelmill.emulator.catalogue import is_emulated, read_names
+from kernelmill.emulator.families import FAMILIES
 
-FAMILIES: Final = (
-    ("Matrix", ("v_mfma_", "v_smfmac_", "v_accvgpr_")),
-    ("Vector compare", ("v_cmp_", "v_cmpx_")),
-    ("Packed, mixed and dot products", ("v_pk_", "v_dot", "v_fma_mix", "v_mad_mix")),
-    ("Vector conversion", ("v_cvt_",)),
-    ("Vector arithmetic and moves", ("v_",)),
-    ("Scalar memory", ("s_load_", "s_store_", "s_buffer_", "s_scratch_", "s_atomic_", "s_atc_",
-                       "s_dcache_")),
-    ("Scalar arithmetic and control", ("s_",)),
-    ("LDS", ("ds_",)),
-    ("Global memory", ("global_",)),
-    ("Flat memory", ("flat_",)),
-    ("Scratch memory", ("scratch_",)),
-    ("Buffers", ("buffer_", "tbuffer_")),
-)  # fmt: skip
-"""First match wins."""
 HEAD: Final = """\
 # Instructions that the emulator knows
 

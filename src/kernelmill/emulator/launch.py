@@ -16,11 +16,12 @@ from kernelmill.emulator.batch import Batch
 from kernelmill.emulator.counters import Profiler
 from kernelmill.emulator.errors import LaunchError
 from kernelmill.emulator.findings import Findings
-from kernelmill.emulator.flops import total_flops
+from kernelmill.emulator.flops import total_operations
 from kernelmill.emulator.global_shadow import GlobalShadow
-from kernelmill.emulator.limits import check_launch
+from kernelmill.emulator.limits import MAX_STEPS, check_launch
 from kernelmill.emulator.machine import Machine
 from kernelmill.emulator.report import DispatchReport
+from kernelmill.emulator.resources import resources_of
 from kernelmill.emulator.sanitizer import Sanitizer
 
 if TYPE_CHECKING:
@@ -61,7 +62,12 @@ def load(code_object: CodeObject, memory: Memory) -> Image:
 
 
 def run_dispatch(
-    dispatch: Dispatch, memory: Memory, *, sanitize: bool = False, profile: bool = False
+    dispatch: Dispatch,
+    memory: Memory,
+    *,
+    sanitize: bool = False,
+    profile: bool = False,
+    max_steps: int = MAX_STEPS,
 ) -> DispatchReport:
     """Run a kernel to its end.
 
@@ -71,28 +77,32 @@ def run_dispatch(
         sanitize: also look for what hardware would not report. Accesses outside every allocation
             are then findings: they read and write nothing.
         profile: also count bytes and LDS cycles.
+        max_steps: see ``Machine``.
 
     Raises:
         LaunchError: the launch contradicts the kernel or the device's limits.
         UnsupportedInstruction: the kernel has an instruction that is not emulated.
         DeviceFault: the kernel did what makes a device stop.
+        Stuck: waves ran for so long that they wait for something that will not happen.
     """
     started = time.perf_counter()
     kernel = find_kernel(dispatch)
     check_launch(dispatch, kernel)
     blocks = loading.load_kernel(loading.load(dispatch.code_object, memory), kernel)
     before = {block.address: block.waves for block in blocks.built}
-    run = _Run(dispatch, kernel, blocks, memory)
-    findings, profiler = Findings() if sanitize else None, Profiler() if profile else None
+    run = _Run(dispatch, kernel, blocks, memory, max_steps)
+    findings = Findings() if sanitize else None
+    profiler = Profiler(blocks.lines.find) if profile else None
     run.run(findings, profiler)
     mnemonics = _count(blocks, before)
     return DispatchReport(
         kernel=kernel.name,
         instructions=sum(mnemonics.values()),
         mnemonics=dict(sorted(mnemonics.items())),
-        flops=total_flops(mnemonics),
+        flops=total_operations(mnemonics).flops,
         findings=findings.all if findings else (),
         counters=profiler.counters if profiler else None,
+        resources=resources_of(dispatch, kernel) if profile else None,
         seconds=time.perf_counter() - started,
     )
 
@@ -124,6 +134,7 @@ class _Run:
     kernel: Kernel
     blocks: Blocks
     memory: Memory
+    max_steps: int
 
     def run(self, findings: Findings | None, profiler: Profiler | None) -> None:
         shadow = GlobalShadow(self.memory)
@@ -138,7 +149,7 @@ class _Run:
                 if findings is not None:
                     observers.append(self._sanitizer(batch, findings, shadow))
                 batch.observers = tuple(observers)
-                Machine(self.blocks, batch, self.kernel.code_address).run()
+                Machine(self.blocks, batch, self.kernel.code_address, self.max_steps).run()
         finally:
             self.memory.free(kernarg)
             self.memory.free(packet)

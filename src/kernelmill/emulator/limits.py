@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 LDS_BYTES: Final = 64 * 1024
 WORKGROUP_ITEMS: Final = 1024
+MAX_STEPS: Final = 20_000_000
+"""Steps of a ``Machine`` while no wave ends, after which it is stuck: some minutes."""
 
 
 def check_launch(dispatch: Dispatch, kernel: Kernel) -> None:

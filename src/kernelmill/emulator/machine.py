@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
+from kernelmill.emulator.errors import Stuck
+from kernelmill.emulator.limits import MAX_STEPS
 from kernelmill.emulator.registers import Waves
 
 if TYPE_CHECKING:
@@ -29,9 +31,15 @@ class CodeSource(Protocol):
 
 
 class Machine:
-    """One batch, from its first instruction to its last."""
+    """One batch, from its first instruction to its last.
 
-    def __init__(self, blocks: CodeSource, batch: Batch, entry: int) -> None:
+    A step is one instruction, for all the waves that run it together. A batch that takes
+    ``max_steps`` of them while no wave ends is stuck.
+    """
+
+    def __init__(
+        self, blocks: CodeSource, batch: Batch, entry: int, max_steps: int = MAX_STEPS
+    ) -> None:
         self.blocks = blocks
         self.batch = batch
         self._ready: dict[int, Array] = {entry: np.arange(batch.waves)}
@@ -39,6 +47,8 @@ class Machine:
         self._since: dict[int, int] = {entry: 0}
         """Address -> turn in which its group came."""
         self._turn = 0
+        self._max_steps = max_steps
+        self._steps_left = max_steps
         self._is_waiting = np.zeros(batch.waves, np.bool_)
         self._has_ended = np.zeros(batch.waves, np.bool_)
         self._resume = np.zeros(batch.waves, np.int64)
@@ -73,6 +83,9 @@ class Machine:
             block = self.blocks.block(address)
             block.waves += waves.count
             self._turn += 1
+            self._steps_left -= len(block.decoded)
+            if self._steps_left < 0:
+                raise self._stuck(block, waves)
             for observer in self.batch.observers:
                 observer.on_block(block, waves)
             if waves.fragments:
@@ -105,6 +118,7 @@ class Machine:
             return self._wait(waves, end.following)
         if end.kind == "end":
             self._has_ended[waves.indices] = True
+            self._steps_left = self._max_steps
             self._release()
             return None
         if end.link >= 0:
@@ -114,6 +128,18 @@ class Machine:
         else:
             target = None if end.jump is None else end.jump(waves)
         return end.target if target is None else self._jump(waves, target)
+
+    def _stuck(self, block: Block, waves: Waves) -> Stuck:
+        row = int(waves.indices[0])
+        source = self.batch.source_of(block.address)
+        who = f"workgroup {int(self.batch.workgroups[self.batch.group_of[row]])}"
+        return Stuck(
+            f"{self._max_steps:,} instructions since a wave ended last, now at {block.address:#x}:"
+            f" {block.decoded[0].instruction}",
+            where=f"{source} {who}, wave {int(self.batch.wave_of[row])}".lstrip(),
+            hint="does it wait for a workgroup that comes later? These wait until it has ended;"
+            " if it is only long, --max-instructions allows more",
+        )
 
     def _split(self, waves: Waves, taken: Array, target: int, following: int) -> int | None:
         if taken.all():

@@ -243,7 +243,7 @@ def advance(state: State, effects: Effects, shape: Shape | None) -> State:
 
 def _undefined_after(undefined: frozenset[int], effects: Effects) -> frozenset[int]:
     """Return the undefined registers after an instruction."""
-    if not effects.spreads or not effects.reads & undefined:
+    if not effects.spreads or not (effects.reads - effects.kept) & undefined:
         return undefined - effects.writes
     after = undefined | effects.writes
     if effects.low_reads is not None and not effects.low_reads & undefined:

@@ -18,7 +18,12 @@ from typing import TYPE_CHECKING, Final, overload
 import pytest
 
 from kernelmill.emulator.device.activate import Device, activate, active_device
-from kernelmill.emulator.device.launcher import describe_launches, render_report, write_report
+from kernelmill.emulator.device.launcher import (
+    describe_launches,
+    render_profile,
+    render_report,
+    write_report,
+)
 from kernelmill.emulator.device.settings import read_settings
 from kernelmill.spec.errors import KernelError
 
@@ -36,6 +41,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--emulator-sanitize", action="store_true", help="look for faults in kernels")
     group.addoption(
         "--emulator-report", type=Path, metavar="FILE", help="write every launch to FILE, as JSON"
+    )
+    group.addoption(
+        "--emulator-profile",
+        type=Path,
+        metavar="FILE",
+        help="count what kernels do, emulated or modelled, and write it to FILE, as JSON",
     )
     group.addoption(
         "--emulator-allow-no-launch",
@@ -62,6 +73,8 @@ def pytest_configure(config: pytest.Config) -> None:
         )
     if config.getoption("emulator_sanitize"):
         device.session.sanitize = True
+    if config.getoption("emulator_profile"):
+        device.session.profile = True
 
 
 def _device() -> Device:
@@ -131,6 +144,9 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     if path:
         command = ["pytest", *session.config.invocation_params.args]
         write_report(path, render_report(command, int(session.exitstatus), launches))
+    profile: Path | None = session.config.getoption("emulator_profile")
+    if profile:
+        write_report(profile, render_profile(launches))
 
 
 def pytest_terminal_summary(

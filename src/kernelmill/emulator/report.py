@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from kernelmill.emulator.counters import Counters
     from kernelmill.emulator.findings import Finding
+    from kernelmill.emulator.resources import Resources
 
 VERSION = 1
 
@@ -29,8 +30,18 @@ class DispatchReport:
     """Empty unless the launch was sanitized, or it is clean."""
     counters: Counters | None = field(repr=False)
     """Of memory and LDS, if they were asked for."""
+    resources: Resources | None = field(repr=False)
+    """What its waves take up, if counters were asked for."""
     seconds: float
     """Of this computer: it says nothing of a GPU."""
+
+    @property
+    def profile(self) -> dict[str, object] | None:
+        """Return what was counted, as ``kernelmill.emulator.profile`` reads it, or ``None``."""
+        if self.counters is None or self.resources is None:
+            return None
+        counted = {"mnemonics": dict(self.mnemonics), "resources": asdict(self.resources)}
+        return counted | asdict(self.counters)
 
 
 def to_json(report: DispatchReport) -> dict[str, object]:

@@ -95,7 +95,9 @@ def _bind_plain(operand: Operand, kind: str, layout: Layout, decoded: Decoded, h
     if operand.is_constant:
         value = constant(operand, kind)
         if width == 16 and half:
-            bits = constant_bits(operand, "b32") >> 16
+            # A constant has 32 bits: a half that is real has nothing above it.
+            is_half = kind == "f16" and operand.kind == "real"
+            bits = 0 if is_half else constant_bits(operand, "b32") >> 16
             value = np.array(bits, np.uint16).view(dtype)
         return lambda _: value
     if operand.kind in {"vector", "accumulator"}:

@@ -4,14 +4,20 @@ Importing it imports neither torch nor huggingface_hub.
 """
 
 from kernelmill.runtime.api import (
+    LoadedKernel,
+    RepoInfo,
     VariantAccepted,
     VariantRejected,
     get_kernel,
+    get_kernel_dep,
     get_kernel_variants,
+    get_loaded_kernels,
     get_local_kernel,
+    get_locked_kernel,
     has_kernel,
+    install_kernel,
+    load_kernel,
 )
-from kernelmill.runtime.load import LoadedKernel, RepoInfo, get_loaded_kernels
 
 __all__ = [
     "LoadedKernel",
@@ -19,8 +25,12 @@ __all__ = [
     "VariantAccepted",
     "VariantRejected",
     "get_kernel",
+    "get_kernel_dep",
     "get_kernel_variants",
     "get_loaded_kernels",
     "get_local_kernel",
+    "get_locked_kernel",
     "has_kernel",
+    "install_kernel",
+    "load_kernel",
 ]

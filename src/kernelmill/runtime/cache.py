@@ -1,30 +1,28 @@
 """The folder of fetched kernels, in huggingface_hub's layout, one per Hub.
 
-``kernels--ns--name/`` holds ``snapshots/<commit>/``, ``refs/<name>`` (the commit a branch or tag
-had when it was last asked for) and ours: ``variants/<commit>/<variant>.json``, the list of a
-variant's files, written after the last of them arrived, and ``trusted``, which is there while the
-Hub's last word on the publisher was that it is trusted.
+``kernels--ns--name/`` holds ``blobs/``, ``snapshots/<commit>/`` and ``refs/<name>``: the commit of
+a branch or tag whose build was last fetched. What the Hub said besides is in ``records``.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import tempfile
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from filelock import FileLock
+from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.errors import CacheUnusable
-from kernelmill.runtime.hub import RemoteFile
 from kernelmill.runtime.revisions import COMMIT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from kernelmill.spec.names import RepoId
+
+HINT: Final = "set KERNELS_CACHE to a folder that can be written"
+PREFIXES: Final = ("kernels", "models")
+"""What huggingface_hub's folders begin with. Kernels were models once, and old caches are read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,90 +31,93 @@ class Cache:
 
     root: Path
 
-    def repo_folder(self, repo: RepoId) -> Path:
+    def repo_folder(self, repo: RepoId, prefix: str = PREFIXES[0]) -> Path:
         """Return the folder of one repository."""
-        return self.root / f"kernels--{repo.namespace}--{repo.name}"
+        return self.root / f"{prefix}--{repo.namespace}--{repo.name}"
 
     def snapshot(self, repo: RepoId, commit: str) -> Path:
-        """Return the folder that mirrors the repository at ``commit``."""
-        return self.repo_folder(repo) / "snapshots" / commit
+        """Return the folder that mirrors the repository at ``commit``, or would."""
+        ours = self.repo_folder(repo) / "snapshots" / commit
+        if ours.is_dir():
+            return ours
+        old = self.repo_folder(repo, PREFIXES[1]) / "snapshots" / commit
+        return old if old.is_dir() else ours
 
-    def lock(self, repo: RepoId) -> FileLock:
-        """Return the lock to hold while files of the repository are fetched.
+    def repositories(self) -> tuple[str, ...]:
+        """Return the ids of the repositories of which something is here."""
+        folders = self.root.glob(f"{PREFIXES[0]}--*--*/refs")
+        return tuple(sorted("/".join(each.parent.name.split("--")[1:3]) for each in folders))
+
+    @contextmanager
+    def lock(self, repo: RepoId, name: str = "kernelmill", timeout_s: float = -1) -> Iterator[None]:
+        """Hold a lock of the repository, in this process and before all others.
 
         The lock file stays: removing it would leave two processes with two different locks.
+
+        Args:
+            repo: the repository.
+            name: which of its locks; files are fetched under the default.
+            timeout_s: how long to wait for it; for ever by default.
+
+        Raises:
+            TimeoutError: somebody else held it for so long.
+            CacheUnusable: the cache cannot be written.
         """
+        from filelock import FileLock  # noqa: PLC0415 - costs 20 ms, and most loads need no lock
+
         folder = self.root / ".locks" / self.repo_folder(repo).name
-        try:
+        path = folder / f"{name}.lock"
+        with writing(path):
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise CacheUnusable(
-                f"cannot write the cache: {error.strerror}",
-                where=str(folder),
-                hint="set KERNELS_CACHE to a folder that can be written",
-            ) from error
-        return FileLock(folder / "kernelmill.lock")
+            # Made here, so that the umask says who may lock: a cache may belong to a group.
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o666))
+        with FileLock(path, timeout=timeout_s, preserve_lock_file=True):
+            yield
 
     def read_refs(self, repo: RepoId) -> dict[str, str]:
-        """Return the remembered branches and tags: name -> commit."""
-        folder = self.repo_folder(repo) / "refs"
-        paths = (path for path in folder.rglob("*") if path.is_file())
-        found = {
-            path.relative_to(folder).as_posix(): path.read_text(errors="replace").strip()
-            for path in paths
-        }
-        return {name: commit for name, commit in found.items() if COMMIT.fullmatch(commit)}
+        """Return the branches and tags of which a build was fetched: name -> commit."""
+        found: dict[str, str] = {}
+        for prefix in reversed(PREFIXES):
+            folder = self.repo_folder(repo, prefix) / "refs"
+            for path in folder.rglob("*"):
+                if path.is_file():
+                    found[path.relative_to(folder).as_posix()] = _read_commit(path)
+        return {name: commit for name, commit in found.items() if commit}
+
+    def read_ref(self, repo: RepoId, name: str) -> str:
+        """Return the commit of a branch or tag of which a build was fetched; else nothing."""
+        paths = (self.repo_folder(repo, prefix) / "refs" / name for prefix in PREFIXES)
+        return next(filter(None, map(_read_commit, paths)), "")
 
     def remember_ref(self, repo: RepoId, name: str, commit: str) -> None:
         """Note that ``name`` is ``commit``, for the day there is no network."""
         path = self.repo_folder(repo) / "refs" / name
+        if _read_commit(path) == commit:
+            return
         # The note is a convenience: a cache may be read-only, and "a" and "a/b" exclude each other.
         with suppress(OSError):
-            if not path.is_file() or path.read_text() != commit:
-                write_whole(path, commit, scratch=self.repo_folder(repo))
+            write_whole(path, commit, scratch=self.repo_folder(repo))
 
-    def read_trust(self, repo: RepoId) -> bool:
-        """Tell whether the Hub vouched for the publisher when it was last asked."""
-        return self._trust_path(repo).is_file()
 
-    def remember_trust(self, repo: RepoId) -> None:
-        """Note that the Hub vouches for the publisher, for the day it does not answer."""
-        path = self._trust_path(repo)
-        if not path.is_file():
-            with suppress(OSError):  # as for references
-                write_whole(path, "", scratch=self.repo_folder(repo))
+def _read_commit(path: Path) -> str:
+    try:
+        text = path.read_text(errors="replace").strip()
+    except OSError:
+        return ""
+    return text if COMMIT.fullmatch(text) else ""
 
-    def forget_trust(self, repo: RepoId) -> None:
-        """Note that the Hub vouches no longer for the publisher."""
-        with suppress(OSError):
-            self._trust_path(repo).unlink(missing_ok=True)
 
-    def read_files(self, repo: RepoId, commit: str, variant: str) -> tuple[RemoteFile, ...] | None:
-        """Return the files of a fetched variant; None when it never arrived completely."""
-        try:
-            text = self._list_path(repo, commit, variant).read_text()
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        try:
-            listing = json.loads(text)
-            return tuple(RemoteFile(path=path, size_bytes=size) for path, size in listing.items())
-        except (ValueError, AttributeError):  # damaged: as if it were not there
-            return None
-
-    def remember_files(
-        self, repo: RepoId, commit: str, variant: str, files: tuple[RemoteFile, ...]
-    ) -> None:
-        """Note that every one of ``files`` is here."""
-        listing = {file.path: file.size_bytes for file in files}
-        text = json.dumps(listing, indent=1, sort_keys=True) + "\n"
-        path = self._list_path(repo, commit, variant)
-        write_whole(path, text, scratch=self.repo_folder(repo))
-
-    def _trust_path(self, repo: RepoId) -> Path:
-        return self.repo_folder(repo) / "trusted"
-
-    def _list_path(self, repo: RepoId, commit: str, variant: str) -> Path:
-        return self.repo_folder(repo) / "variants" / commit / f"{variant}.json"
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Say which place could not be written, where the block fails to."""
+    try:
+        yield
+    except OSError as error:
+        raise CacheUnusable(
+            f"cannot write the cache: {error.strerror or error}",
+            where=str(error.filename or path),
+            hint=HINT,
+        ) from error
 
 
 def write_whole(path: Path, text: str, *, scratch: Path) -> None:
@@ -129,14 +130,14 @@ def write_whole(path: Path, text: str, *, scratch: Path) -> None:
             file's own where others take every file for an answer, as in ``refs``.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=scratch, prefix=f".{path.name}.")
+    temporary = scratch / f".{os.urandom(8).hex()}.incomplete"
+    # Not tempfile's, which are private: the umask says who may read a shared cache.
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        # mkstemp's files are private; a shared cache is read by others.
-        os.fchmod(descriptor, 0o644)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
-        os.replace(temporary, path)  # noqa: PTH105 - a rename over an existing file, as text paths
+        os.replace(temporary, path)  # noqa: PTH105 - a rename over an existing file
     except BaseException:
         with suppress(FileNotFoundError):
-            os.unlink(temporary)  # noqa: PTH108 - as above
+            temporary.unlink()
         raise

@@ -5,7 +5,7 @@ Each class also is the builtin that Hugging Face's ``kernels`` raises in the sam
 
 from __future__ import annotations
 
-from kernelmill.spec.errors import HostError, HubError, KernelError
+from kernelmill.spec.errors import HostError, HubError, InputError, KernelError
 
 
 class NotTrusted(KernelError, ValueError):
@@ -58,6 +58,26 @@ class UnsupportedArch(HostError, RuntimeError):
     """A kernel has no machine code for this machine's devices."""
 
 
+class NotADependency(KernelError, RuntimeError):
+    """A kernel asks for another one that its metadata does not name, or asks too late."""
+
+    exit_code = 1
+
+
+class Unresolved(KernelError, ValueError):
+    """A kernel that another one needs is nowhere to be found, or needs itself."""
+
+    exit_code = 1
+
+
+class BadRedirect(HubError, ValueError):
+    """A repository says that it has moved, but following it leads nowhere."""
+
+
+class NotLocked(InputError):
+    """There is no lock file, or it does not hold a kernel."""
+
+
 class UnsupportedKernel(HostError, RuntimeError):
     """A kernel asks for something that this installation does not offer."""
 
@@ -74,6 +94,16 @@ class NoModule(KernelError, FileNotFoundError):
     """A build's folder holds nothing that can be imported."""
 
     exit_code = 1
+
+
+class NoLockfile(KernelError, FileNotFoundError):
+    """A project has no ``kernels.lock``."""
+
+    exit_code = 1
+
+
+class BundleError(InputError):
+    """A bundle of kernels cannot be made, or cannot be read."""
 
 
 class UnpinnedKernelWarning(UserWarning):

@@ -9,10 +9,14 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from kernelmill.runtime.files import Found, Mark, Survey, mark_of
+from kernelmill.runtime.settings import is_strict
+from kernelmill.runtime.stamps import now_ns, read_stamps, settled, stamp_path, write_stamps
 from kernelmill.spec.digest import (
     UNCOVERED_FILES,
+    Algorithm,
     Digest,
     Violation,
     compare,
@@ -24,9 +28,17 @@ from kernelmill.spec.errors import DigestMismatch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+HINT: Final = "remove the folder, or run `kernels update`, and load the kernel again"
+
+# The marks of files that this process has compared with their digest.
+_compared: dict[str, Mark] = {}
+
 
 def check_integrity(folder: Path, digest: Digest | None, *, root: Path) -> tuple[str, ...]:
-    """List what is wrong with the files of a variant. Reads every one of them.
+    """List what is wrong with the files of a variant.
+
+    Reads every one of them, but for files of the cache that were read before and have not been
+    written to since; with ``KERNELS_STRICT`` these, too.
 
     Args:
         folder: the variant.
@@ -34,16 +46,46 @@ def check_integrity(folder: Path, digest: Digest | None, *, root: Path) -> tuple
             looked at.
         root: the folder that links may not leave.
     """
-    root = root.resolve()
-    findings = list(_check_links(folder, root))
+    folder = folder.resolve()
+    found = list(Survey(str(folder), str(root.resolve())).files())
+    findings = [each.problem for each in found if each.problem]
     if findings or digest is None:
         return tuple(findings)
     findings = [
-        str(Violation(kind="unknown", path=path, expected="", got=""))
-        for path in _relative_files(folder)
-        if _is_planted(path)
+        str(Violation(kind="unknown", path=each.path, expected="", got=""))
+        for each in found
+        if _is_planted(each.path)
     ]
-    return (*findings, *map(str, compare(digest, read_digest(folder, digest))))
+    violations = compare(digest, _hash_changed(folder, digest, found))
+    return (*findings, *map(str, violations))
+
+
+def _hash_changed(folder: Path, digest: Digest, found: list[Found]) -> Digest:
+    """Return the digest of a folder, reading those files alone that have no valid stamp."""
+    stamps = None if is_strict() else stamp_path(folder)
+    known = read_stamps(stamps, digest.algorithm) if stamps else {}
+    hashed_at_ns = now_ns()
+    actual: dict[str, tuple[Mark, str]] = {}
+    for each in found:
+        if each.mark is None or not is_covered(each.path):
+            continue
+        mark, value = known.get(each.path, (None, ""))
+        if mark != each.mark or value != digest.files.get(each.path):
+            value = _hash_file(folder / each.path, digest.algorithm)
+        actual[each.path] = (each.mark, value)
+        if value == digest.files.get(each.path):
+            _compared[str(folder / each.path)] = each.mark
+    kept = settled(actual, hashed_at_ns=hashed_at_ns)
+    if stamps and kept != known:
+        write_stamps(stamps, digest.algorithm, kept)
+    return Digest(
+        algorithm=digest.algorithm,
+        files={path: value for path, (_, value) in sorted(actual.items())},
+    )
+
+
+def _hash_file(path: Path, algorithm: Algorithm) -> str:
+    return digest_files([("file", path.read_bytes())], algorithm=algorithm).files["file"]
 
 
 def read_digest(folder: Path, like: Digest | None = None) -> Digest:
@@ -73,8 +115,18 @@ class Contents:
             raise DigestMismatch(
                 f"{name} is not the file that the kernel was published with",
                 where=str(self.folder),
-                hint="remove the folder and load the kernel again",
+                hint=HINT,
             )
+
+    def verify_file(self, path: str) -> None:
+        """Stop here unless the file at ``path`` is the one that the digest promises.
+
+        It is not read again where it was not written to since the folder was checked.
+        """
+        before = _compared.get(path)
+        is_same = before and mark_of(os.stat(path), before.target) == before  # noqa: PTH116 - quick
+        if not is_same or is_strict():
+            self.verify(path, Path(path).read_bytes())
 
 
 def _relative_files(folder: Path) -> Iterator[str]:
@@ -84,31 +136,9 @@ def _relative_files(folder: Path) -> Iterator[str]:
             yield (Path(parent) / name).relative_to(folder).as_posix()
 
 
-def _check_links(folder: Path, root: Path) -> Iterator[str]:
-    for parent, folders, files in os.walk(folder):
-        for name in sorted(folders):
-            path = Path(parent) / name
-            if path.is_symlink():
-                yield f"Linked folder: {path.relative_to(folder).as_posix()}"
-        for name in sorted(files):
-            path = Path(parent) / name
-            shown = path.relative_to(folder).as_posix()
-            try:
-                target = path.resolve()
-            except (OSError, RuntimeError):  # the latter for a loop, until Python 3.13
-                yield f"Link to nowhere: {shown}"
-                continue
-            if not target.is_relative_to(root):
-                yield f"Link out of {root}: {shown} -> {target}"
-            elif not target.exists():
-                yield f"Missing file: {shown}"
-            elif not target.is_file():
-                yield f"Not a regular file: {shown}"
-
-
 def _is_planted(path: str) -> bool:
     """Tell whether no digest covers ``path`` although something could run it."""
-    if is_covered(path) or path in UNCOVERED_FILES:
+    if path in UNCOVERED_FILES or is_covered(path):
         return False
-    parts = Path(path).parts
+    parts = path.split("/")
     return not (path.endswith(".pyc") and len(parts) > 1 and parts[-2] == "__pycache__")

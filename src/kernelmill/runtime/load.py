@@ -5,22 +5,31 @@ from __future__ import annotations
 import logging
 import threading
 from collections import defaultdict
-from dataclasses import dataclass
+from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime import modules
+from kernelmill.runtime.dependencies import offering
 from kernelmill.runtime.dlopen import read_complaint
 from kernelmill.runtime.errors import KernelClash, LoadFailed, NoModule
 from kernelmill.runtime.integrity import Contents, check_integrity, read_digest
+from kernelmill.runtime.loaded import LOADED, LoadedKernel, RepoInfo, get_loaded_kernels
+from kernelmill.runtime.mapped import read_runtimes, second_runtimes
+from kernelmill.runtime.signatures.requirement import ensure_signed
 from kernelmill.spec import metadata as metadata_format
+from kernelmill.spec.backend import Backend
 from kernelmill.spec.errors import DigestMismatch, InvalidVariant, MetadataError
 from kernelmill.spec.variant import Variant, parse_variant
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
     from types import ModuleType
 
     from kernelmill.spec.metadata import Metadata
+
+__all__ = ["LoadedKernel", "RepoInfo", "get_loaded_kernels", "load_variant", "read_metadata"]
 
 log = logging.getLogger(__name__)
 
@@ -28,62 +37,51 @@ MAX_METADATA_BYTES: Final = 16 * 1024 * 1024
 """Room for the digests of a hundred thousand files."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepoInfo:
-    """Where on a Hub a kernel came from."""
-
-    repo_id: str
-    revision: str
-    """The commit."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedKernel:
-    """A kernel that is loaded in this process."""
-
-    metadata: Metadata
-    module: ModuleType
-    repo_info: RepoInfo | None
-    """None for a kernel that was loaded from a folder."""
-
-
-_loaded: dict[Path, LoadedKernel] = {}
 # One lock per kernel, re-entrant: a kernel that is being imported may ask for itself.
 _locks: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)
 _locks_guard = threading.Lock()
 
 
-def get_loaded_kernels() -> list[LoadedKernel]:
-    """Return every kernel loaded in this process, one per folder, in the order of loading."""
-    return list(_loaded.values())
-
-
-def load_variant(folder: Path, *, root: Path, repo_info: RepoInfo | None = None) -> ModuleType:
+def load_variant(
+    folder: Path,
+    *,
+    root: Path,
+    repo_info: RepoInfo | None = None,
+    dependencies: Mapping[str, ModuleType] = MappingProxyType({}),
+) -> ModuleType:
     """Return the module of the variant in ``folder``; the same one on every call.
 
     Args:
         folder: holds ``metadata.json`` and the kernel's files.
         root: the folder that links may not leave.
         repo_info: where it came from.
+        dependencies: the loaded kernels that it may ask for: repository id -> module.
 
     Raises:
         MetadataError: there is no usable ``metadata.json``.
+        NotSigned: it comes from a Hub, and the environment asks for a signature that it lacks.
         DigestMismatch: a file is missing, was changed or was added.
         KernelClash: its id belongs to another module.
         LoadFailed: its compiled part does not fit this process.
         NoModule: it has no ``__init__.py``.
     """
     folder = folder.resolve()
-    if folder in _loaded:
-        return _loaded[folder].module
+    known = LOADED.get(folder)
     name = repo_info.repo_id.rpartition("/")[2] if repo_info else folder.name
-    metadata = read_metadata(folder, name=name)
+    metadata = known.metadata if known else read_metadata(folder, name=name)
+    if repo_info:  # folders that the caller names are the caller's own
+        ensure_signed(folder, metadata=metadata, root=root)
+    if known:
+        return known.module
     with _lock_of(metadata.id):
-        if folder not in _loaded:
+        if folder not in LOADED:
             ensure_integrity(folder, metadata, root=root)
-            module = _twin_of(folder, metadata) or _import(folder, metadata, repo_info)
-            _loaded[folder] = LoadedKernel(metadata=metadata, module=module, repo_info=repo_info)
-        return _loaded[folder].module
+            module = _twin_of(folder, metadata)
+            if module is None:
+                with offering(dependencies), _watching_runtimes(metadata):
+                    module = _import(folder, metadata, repo_info)
+            LOADED[folder] = LoadedKernel(metadata=metadata, module=module, repo_info=repo_info)
+        return LOADED[folder].module
 
 
 def read_metadata(folder: Path, *, name: str = "kernel") -> Metadata:
@@ -119,6 +117,8 @@ def read_metadata(folder: Path, *, name: str = "kernel") -> Metadata:
             where=f"{path} id",
             hint="rebuild the kernel",
         )
+    if metadata.assumed:
+        log.info("%s: %s", folder, metadata_format.assumed_note(metadata))
     return metadata
 
 
@@ -155,7 +155,7 @@ def _twin_of(folder: Path, metadata: Metadata) -> ModuleType | None:
 
     Loading it twice would register its operators twice, which PyTorch answers with an abort.
     """
-    for path, kernel in list(_loaded.items()):
+    for path, kernel in list(LOADED.items()):
         if kernel.metadata.id != metadata.id:
             continue
         if read_digest(path).files == read_digest(folder).files:
@@ -189,6 +189,23 @@ def _import(folder: Path, metadata: Metadata, repo_info: RepoInfo | None) -> Mod
     except BaseException as error:
         _add_origin(error, folder, metadata, repo_info)
         raise
+
+
+@contextmanager
+def _watching_runtimes(metadata: Metadata) -> Iterator[None]:
+    """Warn when an import brings a second copy of a GPU runtime into the process."""
+    if metadata.backend not in {Backend.ROCM, Backend.CUDA}:
+        yield
+        return
+    before = read_runtimes()
+    yield
+    for clash in second_runtimes(before, read_runtimes()):
+        log.warning(
+            "kernel '%s' brought a second GPU runtime into this process, %s: its calls may fail. "
+            "Its author has to build it without a RUNPATH to the runtime",
+            metadata.name,
+            clash,
+        )
 
 
 def _add_origin(

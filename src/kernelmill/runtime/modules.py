@@ -13,13 +13,13 @@ from importlib.machinery import (
     SourceFileLoader,
 )
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelmill.runtime.errors import KernelClash
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
     from types import CodeType, ModuleType
 
     from kernelmill.runtime.integrity import Contents
@@ -62,8 +62,18 @@ class VerifiedExtensionLoader(ExtensionFileLoader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Open the module's library."""
-        self._contents.verify(self.path, Path(self.path).read_bytes())
+        self._contents.verify_file(self.path)
+        if sys.platform == "linux" and (complaint := _foresee(self.path)):
+            raise ImportError(f"{self.path}: {complaint}", name=self.name, path=self.path)
         return super().create_module(spec)
+
+
+def _foresee(path: str) -> str:
+    # Only compiled kernels need these.
+    from kernelmill.runtime.dlopen import foresee_file  # noqa: PLC0415
+    from kernelmill.runtime.probe import probe_cpu, probe_glibc  # noqa: PLC0415
+
+    return foresee_file(path, cpu=probe_cpu(), glibc=probe_glibc())
 
 
 class KernelFinder:
@@ -79,7 +89,11 @@ class KernelFinder:
             sys.meta_path.insert(0, self)
 
     def dismiss(self, module_id: str) -> None:
-        """Forget a kernel that could not be imported."""
+        """Forget a kernel that could not be imported.
+
+        NOTE: the finder stays in ``sys.meta_path``, and knows nothing: taken out while another
+        thread imports something, it would make that thread skip the finder behind it.
+        """
         self._contents.pop(module_id, None)
 
     def find_spec(
@@ -105,6 +119,9 @@ class KernelFinder:
 
 FINDER = KernelFinder()
 
+_failed: dict[str, tuple[ModuleType, ...]] = {}
+"""Kernel -> what was left of it when its last import failed."""
+
 
 def import_kernel(module_id: str, file: Path, contents: Contents) -> ModuleType:
     """Run a kernel's ``__init__.py`` as the module ``module_id``. A failure leaves nothing behind.
@@ -126,19 +143,31 @@ def import_kernel(module_id: str, file: Path, contents: Contents) -> ModuleType:
     )
     if spec is None or spec.loader is None:
         raise ImportError(f"cannot load a module from {file}", name=module_id, path=str(file))
+    _clear_failed(module_id)
     module = module_from_spec(spec)
     FINDER.admit(module_id, contents)
     sys.modules[module_id] = module
     try:
         spec.loader.exec_module(module)
     except BaseException:
-        forget(module_id)
+        _failed[module_id] = forget(module_id)
         raise
     return module
 
 
-def forget(module_id: str) -> None:
-    """Remove a kernel and its submodules from the interpreter."""
+def _clear_failed(module_id: str) -> None:
+    """Take back what an import of ``module_id`` that failed has registered elsewhere.
+
+    PyTorch keeps a kernel's Python functions, those keep their module's namespace, and the
+    ``Library`` object in there keeps the operators registered: a circle no collector sees. It is
+    broken by emptying the namespace; not at once, for the error may still need it to be printed.
+    """
+    for module in _failed.pop(module_id, ()):
+        vars(module).clear()
+
+
+def forget(module_id: str) -> tuple[ModuleType, ...]:
+    """Remove a kernel and its submodules from the interpreter, and return them."""
     FINDER.dismiss(module_id)
-    for name in [each for each in sys.modules if each.partition(".")[0] == module_id]:
-        del sys.modules[name]
+    names = [each for each in sys.modules if each.partition(".")[0] == module_id]
+    return tuple(sys.modules.pop(name) for name in names)

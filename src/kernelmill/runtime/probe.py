@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.metadata
 import importlib.util
 import logging
@@ -10,9 +11,9 @@ import os
 import platform
 import re
 import sys
-import sysconfig
 from typing import TYPE_CHECKING, Final
 
+from kernelmill.runtime.errors import MissingDependency
 from kernelmill.spec.backend import Backend, normalise_gfx
 from kernelmill.spec.errors import HostError, InvalidName, InvalidVersion
 from kernelmill.spec.host import Device, Host
@@ -38,20 +39,25 @@ def probe_host() -> Host:
     """
     torch = import_torch()
     backend, backend_version = backend_of(torch) if torch else (Backend.CPU, None)
-    machine = platform.machine().lower()
     return Host(
-        cpu=CPUS.get(machine, machine),
+        cpu=probe_cpu(),
         os=SYSTEMS.get(sys.platform, sys.platform),
         backend=backend,
         backend_version=backend_version,
         torch=release_of(torch) if torch else None,
         cxx11_abi=cxx11_abi_of(torch) if torch else None,
         tvm_ffi=_probe_tvm_ffi(),
-        glibc=_probe_glibc(),
-        is_free_threaded=bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+        glibc=probe_glibc(),
+        is_free_threaded="t" in getattr(sys, "abiflags", ""),
         python=sys.version_info[:2],
         macos=_probe_macos(),
     )
+
+
+def probe_cpu() -> str:
+    """Return the processor, as variants write it."""
+    machine = platform.machine().lower()
+    return CPUS.get(machine, machine)
 
 
 def import_torch() -> ModuleType | None:
@@ -65,6 +71,23 @@ def import_torch() -> ModuleType | None:
             f"torch is installed but cannot be imported: {error}",
             hint='run `python -c "import torch"` and repair the installation',
         ) from error
+    return torch
+
+
+def has_package(name: str) -> bool:
+    """Tell whether ``name`` could be imported. Imports nothing."""
+    return importlib.util.find_spec(name) is not None
+
+
+def require_torch() -> ModuleType:
+    """Return torch.
+
+    Raises:
+        MissingDependency: it is not installed; an ``ImportError``.
+    """
+    torch = import_torch()
+    if torch is None:
+        raise MissingDependency("torch is not installed", hint="install PyTorch: pytorch.org")
     return torch
 
 
@@ -96,6 +119,7 @@ def backend_of(torch: ModuleType) -> tuple[Backend, tuple[int, int] | None]:
         (Backend.ROCM, getattr(version, "hip", None)),
         (Backend.METAL, mps is not None and mps.is_available()),
         (Backend.XPU, getattr(version, "xpu", None)),
+        (Backend.CANN, _cann_version(torch)),
     )
     for backend, answer in found:
         if isinstance(answer, str) and answer:
@@ -103,6 +127,18 @@ def backend_of(torch: ModuleType) -> tuple[Backend, tuple[int, int] | None]:
         if answer:
             return backend, None
     return Backend.CPU, None
+
+
+def _cann_version(torch: ModuleType) -> str | None:
+    """Return the version of Huawei's CANN where its plug-in gave torch an NPU."""
+    name_of_device = getattr(getattr(torch, "_C", None), "_get_privateuse1_backend_name", None)
+    if name_of_device is None or name_of_device() != "npu":
+        return None
+    try:
+        facts = importlib.import_module("torch_npu.utils.collect_env")
+    except ImportError:
+        return None
+    return str(facts.get_cann_version())
 
 
 def _runtime_version(backend: Backend, text: str) -> tuple[int, int]:
@@ -154,7 +190,8 @@ def _probe_tvm_ffi() -> tuple[int, int] | None:
         return None
 
 
-def _probe_glibc() -> tuple[int, int] | None:
+def probe_glibc() -> tuple[int, int] | None:
+    """Return the C library's version; None for another one than glibc."""
     try:
         text = os.confstr("CS_GNU_LIBC_VERSION") or ""
     except (AttributeError, ValueError, OSError):

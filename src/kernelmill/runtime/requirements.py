@@ -6,11 +6,11 @@ import logging
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
-from kernelmill.runtime.archs import check_archs
 from kernelmill.runtime.errors import MissingDependency, UnsupportedArch, UnsupportedKernel
 from kernelmill.runtime.settings import API_VERSION
+from kernelmill.spec.archs import check_archs
 from kernelmill.spec.dependencies import PYTHON_DEPENDENCIES
 from kernelmill.spec.errors import InputError
 
@@ -24,48 +24,77 @@ log = logging.getLogger(__name__)
 
 
 def ensure_supported(metadata: Metadata, *, variant: str) -> None:
-    """Stop here unless this installation has what the build needs.
+    """Stop here unless this installation has what the build needs, apart from other kernels.
 
     Raises:
-        UnsupportedKernel: it needs a newer ``kernels`` interface than ours, or other kernels.
+        UnsupportedKernel: it needs a newer ``kernels`` interface than ours.
         MissingDependency: a Python package is not installed.
         InputError: it names a package that no kernel may depend on.
     """
+    ensure_interface(metadata, API_VERSION, variant=variant)
+    for name in metadata.python_depends:
+        ensure_python_package(name, metadata.python_name)
+    if sources := dirty_sources(metadata):
+        log.warning(
+            "Kernel '%s' variant '%s' was built from a dirty git tree (%s had uncommitted "
+            "changes). The commit that it names is not all that it was built from.",
+            metadata.name,
+            variant,
+            ", ".join(sources),
+        )
+
+
+def ensure_interface(metadata: Metadata, installed: str, *, variant: str) -> None:
+    """Stop here unless the ``kernels`` interface of version ``installed`` is new enough.
+
+    Only the numbers count: ``0.17.0.dev0`` has what 0.17.0 has. A version that is none (somebody's
+    own build) is never too old.
+    """
     needs = metadata.kernels_minver
-    if needs and Version(needs) > Version(API_VERSION):
+    if needs is None:
+        return
+    try:
+        has = Version(installed)
+    except InvalidVersion:
+        return
+    if Version(has.base_version) < Version(needs):
         raise UnsupportedKernel(
             f"Kernel '{metadata.name}' variant '{variant}' requires kernels>={needs}, but version "
-            f"{API_VERSION} is installed",
+            f"{installed} is installed.",
             hint="upgrade kernelmill: in a new clone of it, pip install .",
         )
-    if metadata.kernel_depends:
-        names = ", ".join(str(each.repo_id) for each in metadata.kernel_depends)
-        raise UnsupportedKernel(
-            f"Kernel '{metadata.name}' variant '{variant}' depends on other kernels ({names}), "
-            "which kernelmill does not load yet",
-            hint="use a version of the kernel without such dependencies",
-        )
-    for name in metadata.python_depends:
-        ensure_python_package(name, metadata.name)
-    if metadata.provenance and metadata.provenance.kernel.is_dirty:
-        log.warning(
-            "Kernel '%s' variant '%s' was built from a dirty git tree", metadata.name, variant
-        )
 
 
-def ensure_python_package(name: str, kernel: str) -> None:
-    """Stop here unless the package that a kernel calls ``name`` can be imported."""
+def dirty_sources(metadata: Metadata) -> tuple[str, ...]:
+    """Name what held uncommitted changes when the build was made."""
+    if metadata.provenance is None:
+        return ()
+    states = {
+        "kernel source": metadata.provenance.kernel,
+        "kernel-builder": metadata.provenance.kernel_builder,
+    }
+    return tuple(name for name, state in states.items() if state.is_dirty)
+
+
+def ensure_python_package(name: str, module: str) -> None:
+    """Stop here unless the package that a kernel calls ``name`` can be imported.
+
+    Args:
+        name: as the kernel's metadata writes it.
+        module: the kernel's Python name, for the message.
+    """
     known = {each.name: each for each in PYTHON_DEPENDENCIES}
     if name not in known:
         raise InputError(
-            f"Kernel module `{kernel}` uses unsupported kernel dependency: {name}",
+            f"Kernel module `{module}` uses unsupported kernel dependency: {name}",
             hint=f"a kernel may depend on {', '.join(known)}",
         )
-    package, module = known[name].package, known[name].module
-    if module is not None and find_spec(module) is None:
+    package, imported = known[name].package, known[name].module
+    if imported is not None and find_spec(imported) is None:
         raise MissingDependency(
-            f"Kernel module `{kernel}` requires Python dependency `{package}`",
-            hint=f"install it with: pip install {package}",
+            f"Kernel module `{module}` requires Python dependency `{package}`. Please install "
+            f"with: pip install {package}",
+            hint=f"pip install {package}",
         )
 
 

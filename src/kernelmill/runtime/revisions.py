@@ -55,7 +55,7 @@ def choose_revision(
         _check_revision(revision, repo)
         commit = revision if COMMIT.fullmatch(revision) else hub.fetch_commit(repo, revision)
         return Choice(name=revision, commit=commit)
-    refs = hub.fetch_refs(repo)
+    refs = hub.fetch_refs(repo, "" if version is None else f"v{version}")
     if version is not None:
         return choose_version(refs, repo, version, is_offline=hub.is_offline)
     return choose_newest(refs, repo)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.load import variant_of
-from kernelmill.runtime.revisions import Choice, choose_revision
-from kernelmill.spec.errors import NoVariant
+from kernelmill.runtime.revisions import Choice, choose_newest, choose_revision
+from kernelmill.spec.errors import KernelError, NoVariant
 from kernelmill.spec.resolve import Resolution, no_variant, resolve
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ class Selection:
     repo: RepoId
     choice: Choice
     resolution: Resolution
+    redirected_from: tuple[RepoId, ...] = ()
+    """The repositories that led to this one, the one that was asked for first."""
 
     def require_variant(self, host: Host) -> str:
         """Return the folder name of the chosen build.
@@ -53,6 +55,29 @@ def select_build(
     choice = choose_revision(hub, repo, version=version, revision=revision)
     folders = hub.fetch_folders(repo, choice.commit, BUILD_FOLDER)
     return Selection(repo=repo, choice=choice, resolution=resolve(folders, host))
+
+
+def newer_version(hub: Hub, host: Host, selection: Selection) -> str:
+    """Return advice to take a repository's newest version, where only that one fits ``host``.
+
+    One look at one version: this is for an error's text, and no failure of it may hide that.
+    """
+    repo = selection.repo
+    try:
+        newest = choose_newest(hub.fetch_refs(repo), repo)
+        if newest.version is None or newest.commit == selection.choice.commit:
+            return ""
+        folders = hub.fetch_folders(repo, newest.commit, BUILD_FOLDER)
+    except KernelError:
+        return ""
+    chosen = resolve(folders, host).chosen
+    if chosen is None:
+        return ""
+    return (
+        f"\n\nHowever, version v{newest.version} of '{repo}' has a build compatible with your "
+        f"system ({chosen}). Consider upgrading to that version by specifying the `version` "
+        "argument."
+    )
 
 
 def select_local(path: Path, host: Host) -> Path:

@@ -6,21 +6,22 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from kernelmill.runtime import requirements
+from kernelmill.runtime import redirects, requirements, resolvers, tree
 from kernelmill.runtime.cache import Cache
-from kernelmill.runtime.errors import HubUnreachable, NotCached, VersionNotFound
 from kernelmill.runtime.fetch import fetch_metadata, fetch_variant
-from kernelmill.runtime.hub.cached import CachedHub
-from kernelmill.runtime.load import RepoInfo, load_variant, read_metadata
+from kernelmill.runtime.hub.opening import open_hub
 from kernelmill.runtime.probe import probe_devices, probe_host
-from kernelmill.runtime.selection import BUILD_FOLDER, Selection, select_build, select_local
+from kernelmill.runtime.resolvers import FromLock, Location, RemoteKernel
+from kernelmill.runtime.selection import BUILD_FOLDER, Selection, newer_version, select_build
 from kernelmill.runtime.settings import read_settings
 from kernelmill.runtime.trust import Trust, ensure_trusted
 from kernelmill.spec.backend import Backend
+from kernelmill.spec.errors import NoVariant
 from kernelmill.spec.names import RepoId
+from kernelmill.spec.resolve import no_variant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from kernelmill.runtime.hub import Hub
-    from kernelmill.runtime.settings import Settings
+    from kernelmill.runtime.tree import Node
+    from kernelmill.spec.dependencies import KernelDependency
     from kernelmill.spec.host import Host
+    from kernelmill.spec.lockfile import Lockfile
 
 log = logging.getLogger(__name__)
 
@@ -59,10 +62,8 @@ class Session:
             HubError: the Hub says no; or it does not answer, and nothing that fits is cached.
         """
         repo = RepoId.parse(repo_id)
-        is_vouched_for = ensure_trusted(self.hub, self.cache, repo, trust_remote_code)
+        ensure_trusted(self.hub, repo, trust_remote_code)
         selection = self.look_up(repo, version=version, revision=revision)
-        if is_vouched_for:
-            self.cache.remember_trust(repo)
         if selection.choice.news:
             log.warning("%s", selection.choice.news)
         return selection
@@ -70,52 +71,84 @@ class Session:
     def look_up(
         self, repo: RepoId, *, version: int | None = None, revision: str | None = None
     ) -> Selection:
-        """Choose a build without asking for trust, for those who only want to know.
+        """Choose a build without asking for trust, for those who only want to know."""
+        return select_build(self.hub, self.host, repo, version=version, revision=revision)
 
-        While the Hub does not answer, the choice is among what was fetched before.
-        """
-        try:
-            selection = select_build(self.hub, self.host, repo, version=version, revision=revision)
-        except HubUnreachable as error:
-            return self._recall(error, repo, version=version, revision=revision)
-        choice = selection.choice
-        if not self.hub.is_offline and choice.name != choice.commit:
-            self.cache.remember_ref(repo, choice.name, choice.commit)
-        return selection
-
-    def _recall(
-        self, error: HubUnreachable, repo: RepoId, *, version: int | None, revision: str | None
+    def find(
+        self,
+        repo_id: str,
+        *,
+        version: int | None = None,
+        revision: str | None = None,
+        trust_remote_code: Trust = False,
     ) -> Selection:
-        """Choose from the cache, or raise ``error`` where that holds nothing that fits."""
-        memory = CachedHub(endpoint=self.hub.endpoint, cache=self.cache)
-        try:
-            selection = select_build(memory, self.host, repo, version=version, revision=revision)
-        except (NotCached, VersionNotFound):
-            raise error from None
-        if selection.resolution.chosen is None:
-            raise error
-        log.warning(
-            "%s; using '%s' as it was fetched before (%s)",
-            error.problem,
-            repo,
-            selection.choice.name,
+        """Choose a build as ``select`` does, wherever the repository has moved since.
+
+        Every repository on the way has to be trusted.
+
+        Raises:
+            BadRedirect: the way leads in a circle, or is too long.
+        """
+        selection = self.select(
+            repo_id, version=version, revision=revision, trust_remote_code=trust_remote_code
         )
-        return selection
+        return redirects.follow(
+            self.hub,
+            self.cache,
+            selection,
+            lambda repo, name: self.select(
+                str(repo), revision=name, trust_remote_code=trust_remote_code
+            ),
+        )
+
+    def trace(
+        self, repo: RepoId, *, version: int | None = None, revision: str | None = None
+    ) -> Selection:
+        """Choose a build as ``find`` does, for those who only want to know: asks for no trust."""
+        selection = self.look_up(repo, version=version, revision=revision)
+        return redirects.follow(
+            self.hub, self.cache, selection, lambda it, name: self.look_up(it, revision=name)
+        )
+
+    def read(self, selection: Selection, *, locked_hash: str | None = None) -> RemoteKernel:
+        """Return the chosen build with its metadata, which is all that is fetched of it.
+
+        Raises:
+            NoVariant: none fits; says why not, one by one, and whether the newest version does.
+        """
+        if selection.resolution.chosen is None:
+            raise self._no_variant(selection)
+        variant = str(selection.resolution.chosen)
+        metadata = fetch_metadata(
+            self.hub, self.cache, selection.repo, commit=selection.choice.commit, variant=variant
+        )
+        return RemoteKernel(
+            selection=selection, variant=variant, metadata=metadata, locked_hash=locked_hash
+        )
+
+    def _no_variant(self, selection: Selection) -> NoVariant:
+        repo, choice = selection.repo, selection.choice
+        error = no_variant(
+            selection.resolution, repo=str(repo), revision=choice.name, host=self.host
+        )
+        if self.hub.is_offline:
+            return error
+        advice = newer_version(self.hub, self.host, selection)
+        return NoVariant(f"{error.problem}{advice}", where=error.where, hint=error.hint)
 
     def check(self, selection: Selection, *, check_arch: bool = True) -> str:
         """Return the chosen build's folder name, once it is known that this machine can run it."""
-        variant = selection.require_variant(self.host)
-        metadata = fetch_metadata(
-            self.hub,
-            self.cache,
-            selection.repo,
-            commit=selection.choice.commit,
-            variant=variant,
-        )
-        requirements.ensure_supported(metadata, variant=variant)
+        kernel = self.read(selection)
+        self.ensure_usable(kernel, check_arch=check_arch)
+        return kernel.variant
+
+    def ensure_usable(self, kernel: Location, *, check_arch: bool = True) -> None:
+        """Stop here unless this machine has what a build asks for, apart from other kernels."""
+        metadata = kernel.metadata
+        requirements.ensure_supported(metadata, variant=kernel.variant)
         if check_arch and metadata.archs:
-            requirements.ensure_arch(metadata, probe_devices(metadata.backend), variant=variant)
-        return variant
+            devices = probe_devices(metadata.backend)
+            requirements.ensure_arch(metadata, devices, variant=kernel.variant)
 
     def install(self, selection: Selection, variant: str) -> Path:
         """Return the folder of a checked build, fetched if it is not here yet."""
@@ -128,50 +161,63 @@ class Session:
         snapshot = self.cache.snapshot(selection.repo, selection.choice.commit)
         return snapshot / BUILD_FOLDER / variant
 
+    def plan(
+        self,
+        wanted: KernelDependency,
+        *,
+        trust_remote_code: Trust = False,
+        check_arch: bool = True,
+    ) -> Node:
+        """Find a kernel and those that it depends on, all of them trusted and fit for this machine.
+
+        Folders in ``local_kernels`` take the place of repositories.
+        """
+        chain = resolvers.usual_chain(self, trust_remote_code)
+        return self._checked(tree.plan(self, wanted, chain), check_arch=check_arch)
+
+    def plan_local(self, path: Path, *, trust_remote_code: Trust = False) -> Node:
+        """Find the best build under ``path``, and the kernels that it depends on.
+
+        Local code needs no trust: it is the caller's. What it depends on does.
+        """
+        chain = resolvers.usual_chain(self, trust_remote_code)
+        found = tree.plan_from(self, resolvers.find_local(self, path), chain)
+        return self._checked(found, check_arch=False)
+
+    def plan_locked(
+        self, repo_id: RepoId, lockfile: Lockfile, *, trust_remote_code: Trust = False
+    ) -> Node:
+        """Find a kernel and those that it depends on, at the commits that are locked."""
+        lock = FromLock(lockfile=lockfile, trust_remote_code=trust_remote_code)
+        found = tree.plan(self, lock.meant_by(repo_id), lock)
+        return self._checked(found, check_arch=False)
+
+    def _checked(self, found: Node, *, check_arch: bool) -> Node:
+        tree.check(self, found, check_arch=check_arch)
+        return found
+
     def load(self, selection: Selection, *, check_arch: bool = True) -> ModuleType:
-        """Check, fetch and import what was selected."""
-        variant = self.check(selection, check_arch=check_arch)
-        commit = selection.choice.commit
-        log.info("loading %s of %s at %s", variant, selection.repo, commit)
-        return load_variant(
-            self.install(selection, variant),
-            root=self.cache.root,
-            repo_info=RepoInfo(repo_id=str(selection.repo), revision=commit),
-        )
-
-    def has_local(self, path: Path) -> bool:
-        """Tell whether a build under ``path`` fits; raise ``NoVariant`` otherwise."""
-        return select_local(path.expanduser(), self.host).is_dir()
-
-    def load_local(self, path: Path) -> ModuleType:
-        """Import the best build under ``path``. Local code needs no trust: it is the caller's."""
-        path = path.expanduser()
-        folder = select_local(path, self.host)
-        requirements.ensure_supported(read_metadata(folder), variant=folder.name)
-        return load_variant(folder, root=_links_root(path.resolve()))
-
-
-def _links_root(path: Path) -> Path:
-    """Return the folder that the links of a local kernel may not leave.
-
-    It is the kernel's own, or huggingface_hub's cache for a snapshot there, whose files are links.
-    """
-    for parent in path.parents:
-        if parent.name == "snapshots" and parent.parent.name.startswith(("kernels--", "models--")):
-            return parent.parent.parent
-    return path
+        """Check, fetch and import what was selected, after what it depends on."""
+        chain = resolvers.usual_chain(self, trust_remote_code=False)
+        found = tree.plan_from(self, self.read(selection), chain)
+        return tree.load(self, self._checked(found, check_arch=check_arch))
 
 
 def open_session(
-    *, backend: str | None = None, user_agent: str | Mapping[str, str] | None = None
+    *,
+    backend: str | None = None,
+    user_agent: str | Mapping[str, str] | None = None,
+    is_offline: bool = False,
 ) -> Session:
     """Return the session that the environment describes.
 
     Args:
         backend: ``cpu`` or the backend of the installed PyTorch, which is also the default.
         user_agent: said to the Hub, besides what is said anyway.
+        is_offline: use no network, whatever the environment says.
     """
     settings = read_settings()
+    settings = replace(settings, is_offline=settings.is_offline or is_offline)
     host = probe_host()
     if backend is not None:
         host = host.with_backend(Backend.parse(backend, where="backend"))
@@ -182,14 +228,3 @@ def open_session(
         host=host,
         local_kernels=settings.local_kernels,
     )
-
-
-def open_hub(
-    settings: Settings, cache: Cache, user_agent: str | Mapping[str, str] | None = None
-) -> Hub:
-    """Return the Hub that ``settings`` name, or its memory when there is to be no network."""
-    if settings.is_offline:
-        return CachedHub(endpoint=settings.endpoint, cache=cache)
-    from kernelmill.runtime.hub.remote import RemoteHub  # noqa: PLC0415 - imports huggingface_hub
-
-    return RemoteHub(settings.endpoint, None if settings.is_telemetry_off else user_agent)

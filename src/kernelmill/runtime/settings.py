@@ -3,24 +3,50 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import re
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+import kernelmill
 from kernelmill.spec.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-API_VERSION: Final = "0.18.2"
+API_VERSION: Final = kernelmill.API_VERSION
 """The version of Hugging Face's ``kernels`` whose interface this package offers."""
 
 PUBLIC_HUB: Final = "https://huggingface.co"
 TRUE_TEXTS: Final = frozenset({"1", "ON", "YES", "TRUE"})
+MAX_AGE_S: Final = 24 * 3600.0
+"""How long what a Hub said of a branch or a publisher is taken for true, unless told otherwise."""
+
+DECIDING_VARIABLES: Final = (
+    "HF_ENDPOINT",
+    "KERNELS_CACHE",
+    "HF_HUB_CACHE",
+    "HUGGINGFACE_HUB_CACHE",
+    "HF_HOME",
+    "XDG_CACHE_HOME",
+    "HOME",
+    "HF_HUB_OFFLINE",
+    "TRANSFORMERS_OFFLINE",
+    "LOCAL_KERNELS",
+    "KERNELS_BUNDLE",
+    "KERNELS_REVALIDATE",
+    "KERNELS_STRICT",
+    "KERNELS_REQUIRE_SIGNATURE",
+    "KERNELS_TRUSTED_KEYS",
+    "KERNELS_TRUSTED_WORKFLOWS",
+    "KERNELS_SIGSTORE_TRUST_ROOT",
+)
+"""The variables that decide what a call loads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +61,10 @@ class Settings:
     local_kernels: Mapping[str, Path]
     """Repository id -> folder that is used instead of the Hub."""
     is_telemetry_off: bool
+    max_age_s: float = MAX_AGE_S
+    """How long what ``endpoint`` said of a branch or a publisher is taken for true."""
+    is_strict: bool = False
+    """Whether every file is hashed at each loading, even where nothing seems to have changed."""
 
 
 def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
@@ -54,6 +84,28 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
         is_offline=_is_offline(env),
         local_kernels=parse_local_kernels(env.get("LOCAL_KERNELS", "")),
         is_telemetry_off=_is_true(env.get("HF_HUB_DISABLE_TELEMETRY", "")),
+        max_age_s=parse_max_age(env.get("KERNELS_REVALIDATE", "")),
+        is_strict=is_strict(env),
+    )
+
+
+def is_strict(environ: Mapping[str, str] | None = None) -> bool:
+    """Tell whether every file is to be hashed at each loading."""
+    env = os.environ if environ is None else environ
+    return _is_true(env.get("KERNELS_STRICT", ""))
+
+
+def parse_max_age(text: str) -> float:
+    """Read ``never``, ``always`` or a number of seconds, the format of ``KERNELS_REVALIDATE``."""
+    named = {"": MAX_AGE_S, "never": math.inf, "always": 0.0}
+    with suppress(ValueError):
+        age_s = named[text] if text in named else float(text)
+        if age_s >= 0:
+            return age_s
+    raise InputError(
+        f"{text!r} is not a time after which to ask again",
+        where="KERNELS_REVALIDATE",
+        hint="write never, always or a number of seconds",
     )
 
 

@@ -63,6 +63,9 @@ def fp8_format(arch: str) -> Literal["e4m3fnuz", "e4m3fn"] | None:
     Args:
         arch: ``gfx942``, with or without feature flags, or ``9.0`` or ``sm_90``.
 
+    Raises:
+        InvalidName: nothing is known of such a device.
+
     Source: HIP documentation, "Low precision floating point types", table of supported devices;
     NVIDIA PTX ISA, ``mma`` with ``.e4m3``.
     """
@@ -72,7 +75,8 @@ def fp8_format(arch: str) -> Literal["e4m3fnuz", "e4m3fn"] | None:
             return "e4m3fnuz"
         return "e4m3fn" if name == "gfx950" or name.startswith("gfx12") else None
     if not (sm := _SM.fullmatch(arch)):
-        return None
+        hint = "devices are written gfx942, gfx90a, 9.0 or sm_90"
+        raise InvalidName(f"unknown arch {arch!r}", hint=hint)
     digits = sm["digits"]
     capability = divmod(int(digits), 10) if digits else (int(sm["major"]), int(sm["minor"]))
     return "e4m3fn" if capability >= (8, 9) else None

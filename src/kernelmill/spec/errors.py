@@ -69,6 +69,10 @@ class LockfileError(InputError):
     """``kernels.lock`` is wrong."""
 
 
+class StatusError(InputError):
+    """``kernel-status.toml`` is wrong."""
+
+
 class SignatureError(InputError):
     """A signature file or a key is not one."""
 

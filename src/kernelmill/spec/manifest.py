@@ -1,15 +1,17 @@
-"""``build.toml``: how an author describes a kernel. Reads and writes edition 5."""
+"""``build.toml``: how an author describes a kernel. Reads editions 1 to 5, writes edition 5."""
 
 from __future__ import annotations
 
 import json
 import re
 import tomllib
-from dataclasses import fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Final, assert_never
 
 from kernelmill.spec.dependencies import KernelDependency
 from kernelmill.spec.editions import v5
+from kernelmill.spec.editions.edits import Edit, origin
+from kernelmill.spec.editions.history import NEWEST, Upgrade, upgrade
 from kernelmill.spec.editions.model import (
     BackendGeneral,
     CudaGeneral,
@@ -22,6 +24,7 @@ from kernelmill.spec.editions.model import (
     TorchNoarch,
     TvmFfi,
 )
+from kernelmill.spec.editions.step import UNKNOWN_LICENSE, LicenseHint
 from kernelmill.spec.errors import InputError, ManifestError
 from kernelmill.spec.reader import Faults, Place, Table
 from kernelmill.spec.toml_lines import KeyPath, key_lines
@@ -32,44 +35,120 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 __all__ = [
+    "UNKNOWN_LICENSE",
     "BackendGeneral",
     "CudaGeneral",
+    "Edit",
     "Framework",
     "General",
     "HubTarget",
     "Kernel",
+    "LicenseHint",
     "Manifest",
+    "Reading",
     "Torch",
     "TorchNoarch",
     "TvmFfi",
     "dumps",
     "parse",
+    "places",
+    "read",
 ]
 
 _AT_LINE: Final = re.compile(r" \(at (?:line (?P<line>\d+), column \d+|end of document)\)$")
 _TWICE: Final = re.compile(r"Cannot declare \('kernel', '(?P<name>.*)'\) twice")
 
 
-def parse(content: str, *, where: str = "build.toml") -> Manifest:
-    """Read ``build.toml``.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A manifest, and how it came out of its file."""
+
+    manifest: Manifest
+    """In terms of the newest edition."""
+    edition: int
+    """The file's own."""
+    edits: tuple[Edit, ...] = ()
+    """What makes the newest edition of the file; empty when it is that."""
+    assumed: tuple[str, ...] = ()
+    """What the file does not say, in a phrase each: ``version 1``."""
+    lacks_license: bool = False
+    """The file names no license, and the reader was given none."""
+
+
+def parse(
+    content: str, *, where: str = "build.toml", license_hint: LicenseHint | None = None
+) -> Manifest:
+    """Read ``build.toml`` of any edition; see ``read``."""
+    return read(content, where=where, license_hint=license_hint).manifest
+
+
+def read(
+    content: str, *, where: str = "build.toml", license_hint: LicenseHint | None = None
+) -> Reading:
+    """Read ``build.toml`` of any edition.
 
     Args:
         content: the file's text.
         where: its name, for errors.
+        license_hint: the license to take where an old edition names none.
 
     Raises:
         ManifestError: ``faults`` has every mistake, in the file's order, each with its line.
     """
     document, lines = _load(content, where)
     faults = Faults(file=where, lines=lines)
-    root = Table(document, Place(path=(), faults=faults))
-    _check_edition(document, faults)
-    manifest = v5.read(root) if not faults.found else None
-    if manifest is None or faults.found:
+    made, current = _upgrade(document, faults, license_hint)
+    manifest = None
+    if made is not None:
+        manifest = v5.read(Table(current, Place(path=(), faults=_moved(faults, made.edits))))
+    if made is None or manifest is None or faults.found:
         count = len(faults.found)
         problem = f"{count} mistake{'s' if count > 1 else ''} in {where}"
         raise ManifestError(problem, where=where, faults=faults.found)
-    return manifest
+    return Reading(
+        manifest=manifest,
+        edition=made.edition,
+        edits=made.edits,
+        assumed=made.assumed,
+        lacks_license=made.lacks_license,
+    )
+
+
+def places(content: str, *, where: str = "build.toml") -> Faults:
+    """Return an empty list of mistakes that knows where the file has what its manifest holds."""
+    document, lines = _load(content, where)
+    made, _ = _upgrade(document, Faults(file=where, lines=lines), None)
+    return _moved(Faults(file=where, lines=lines), made.edits if made else ())
+
+
+def _moved(faults: Faults, edits: tuple[Edit, ...]) -> Faults:
+    return replace(faults, moved=lambda path: origin(path, edits))
+
+
+_AS_IT_IS: Final = Upgrade(edition=NEWEST, edits=(), assumed=(), lacks_license=False)
+
+
+def _upgrade(
+    document: Mapping[str, object], faults: Faults, license_hint: LicenseHint | None
+) -> tuple[Upgrade | None, Mapping[str, object]]:
+    """Return what makes edition 5 of the document, and that; ``None`` for an unknown edition."""
+    general = document.get("general")
+    if not isinstance(general, dict):
+        return _AS_IT_IS, document  # reported as a missing or wrong table
+    if "edition" not in general:
+        return upgrade(document, faults, license_hint)
+    edition = general["edition"]
+    if edition == NEWEST and not isinstance(edition, bool):
+        return _AS_IT_IS, document
+    is_newer = isinstance(edition, int) and edition > NEWEST
+    hint = (
+        "upgrade kernelmill"
+        if is_newer
+        else f"write edition = {NEWEST}, or remove the key: older editions have none"
+    )
+    problem = f"edition {edition!r} is not supported: a file can name {NEWEST} only"
+    faults.add(("general", "edition"), problem, hint)
+    return None, document
 
 
 def _load(content: str, where: str) -> tuple[Mapping[str, object], Mapping[KeyPath, int]]:
@@ -96,34 +175,6 @@ def _syntax_fault(message: str, content: str, where: str) -> InputError:
     return InputError(
         f"not valid TOML: {reason}", where=f"{where}:{line}", hint="see https://toml.io for syntax"
     )
-
-
-def _check_edition(document: Mapping[str, object], faults: Faults) -> None:
-    general = document.get("general")
-    if not isinstance(general, dict):
-        return  # reported as a missing or wrong table
-    edition = general.get("edition")
-    if edition is None:
-        guess = _guess_edition(document, general)
-        problem = f"missing key 'edition': this looks like edition {guess}, and only 5 is read"
-        hint = "add edition = 5 and rewrite the file to its keys: see docs/manifest.md"
-        faults.add(("general",), problem, hint)
-    elif edition != v5.EDITION or isinstance(edition, bool):
-        newer = isinstance(edition, int) and edition > v5.EDITION
-        hint = "upgrade kernelmill" if newer else "write edition = 5 and use its keys"
-        problem = f"edition {edition!r} is not supported, only {v5.EDITION} is read"
-        faults.add(("general", "edition"), problem, hint)
-
-
-def _guess_edition(document: Mapping[str, object], general: Mapping[str, object]) -> str:
-    """Name the edition that a file without one was written for, by the keys it uses."""
-    kernels = document.get("kernel")
-    tables = kernels.values() if isinstance(kernels, dict) else ()
-    if "backends" in general:
-        return "5" if "kernel-depends" in general else "3 or 4"
-    if any(isinstance(it, dict) and "backend" in it for it in tables):
-        return "2"
-    return "1"
 
 
 def dumps(manifest: Manifest) -> str:

@@ -40,8 +40,10 @@ __all__ = [
     "Metadata",
     "Provenance",
     "SourceState",
+    "assumed_note",
     "dumps",
     "parse",
+    "with_digest",
 ]
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -144,6 +146,13 @@ def parse(
     if faults.found:
         raise _metadata_error(faults.found[0])
     return metadata
+
+
+def assumed_note(metadata: Metadata) -> str:
+    """Say which keys an old build lacks, for those who load it; empty when it has them all."""
+    if not metadata.assumed:
+        return ""
+    return f"an old build, whose metadata lacks {', '.join(metadata.assumed)}: defaults are used"
 
 
 def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -301,6 +310,17 @@ def dumps(metadata: Metadata) -> str:
         "kernelmill": metadata.build and _build_json(metadata.build),
     }
     return json.dumps(_present(document), indent=2, ensure_ascii=False) + "\n"
+
+
+def with_digest(content: str, digest: Digest) -> str:
+    """Return the text of a ``metadata.json`` with another digest; what else is in it stays.
+
+    Args:
+        content: a text that ``parse`` has read.
+        digest: the new one.
+    """
+    document = json.loads(content) | {"digest": _digest_json(digest)}
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def _present(document: Mapping[str, object]) -> dict[str, object]:

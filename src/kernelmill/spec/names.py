@@ -48,7 +48,7 @@ class KernelName:
     @classmethod
     def parse(cls, text: str, *, where: str = "") -> KernelName:
         """Read a kernel name; raise ``InvalidName`` with the rules when it breaks them."""
-        if not _KERNEL_NAME.fullmatch(text) or "--" in text:
+        if not cls.is_valid(text):
             raise InvalidName(
                 f"invalid kernel name {text!r}",
                 where=where,
@@ -56,6 +56,11 @@ class KernelName:
                 "digit, at least two characters: my-kernel, relu2d, flash-attention",
             )
         return cls(value=text)
+
+    @staticmethod
+    def is_valid(text: str) -> bool:
+        """Tell whether ``text`` is a kernel name."""
+        return bool(_KERNEL_NAME.fullmatch(text)) and "--" not in text
 
     @property
     def python_name(self) -> str:

@@ -38,16 +38,22 @@ class Faults:
     file: str
     lines: Mapping[KeyPath, int]
     """Key path -> line, for as many as are known."""
+    moved: Callable[[KeyPath], KeyPath] = lambda path: path
+    """Where in the file what is read at a path was; the same place, as a rule."""
     _found: list[tuple[int, KernelError]] = field(default_factory=list)
 
     def line(self, path: KeyPath) -> int:
         """Return the line of ``path``, or of its nearest known parent, or 0."""
+        return self._line(self.moved(path))
+
+    def _line(self, path: KeyPath) -> int:
         known = (self.lines.get(path[:size]) for size in range(len(path), 0, -1))
         return next((it for it in known if it is not None), 0)
 
     def where(self, path: KeyPath) -> str:
         """Return ``file:line key.path``."""
-        line = self.line(path)
+        path = self.moved(path)
+        line = self._line(path)
         at = f"{self.file}:{line}" if line else self.file
         return f"{at} {dotted(path)}".rstrip()
 
@@ -61,8 +67,9 @@ class Faults:
 
     @property
     def found(self) -> tuple[KernelError, ...]:
-        """The mistakes, in the file's order."""
-        return tuple(error for _, error in sorted(self._found, key=itemgetter(0)))
+        """The mistakes, in the file's order; each once, also where two readers met it."""
+        by_text = {str(error): error for _, error in sorted(self._found, key=itemgetter(0))}
+        return tuple(by_text.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

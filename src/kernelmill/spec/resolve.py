@@ -1,21 +1,29 @@
 """Which build fits a host, and why each other one does not.
 
-Every rule is a function from a variant and a host to an objection. The order of preference is
-total, so the answer depends neither on the order of the names nor on sets.
+Every rule is a function from a part of a variant and a host to an objection. The order of
+preference is total, so the answer depends neither on the order of the names nor on sets.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from functools import cache
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.errors import InvalidVariant, NoVariant
-from kernelmill.spec.variant import ArchVariant, Compute, NoarchVariant, Variant, parse_variant
+from kernelmill.spec.variant import (
+    ArchVariant,
+    Compute,
+    Framework,
+    NoarchVariant,
+    Variant,
+    parse_variant,
+)
 from kernelmill.spec.version import parse_release
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from kernelmill.spec.host import Host
 
@@ -26,9 +34,8 @@ FREE_THREADED_MIN_PYTHON: Final = (3, 15)
 """The first CPython whose limited API covers free-threaded builds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """What was decided about one variant."""
+class Decision(NamedTuple):
+    """What was decided about one variant. A tuple, since a trace may have thousands."""
 
     variant: Variant
     objection: str
@@ -50,46 +57,93 @@ class Resolution:
 
 def resolve(names: Iterable[str], host: Host) -> Resolution:
     """Choose the best of the variants named ``names`` for ``host``."""
-    variants: list[Variant] = []
+    judge = _Judge(host)
+    decisions: list[Decision] = []
+    ranks: list[int] = []
     skipped: list[str] = []
-    for name in sorted(set(names)):
+    for name in sorted(set(names)):  # so that what has the same rank is sorted by name
         try:
-            variants.append(parse_variant(name))
+            variant = parse_variant(name)
         except InvalidVariant:
             skipped.append(name)
-    trace = [_decide(variant, host) for variant in variants]
-    trace.sort(key=lambda it: (bool(it.objection), *_preference(it.variant), str(it.variant)))
-    chosen = next((it.variant for it in trace if not it.objection), None)
-    return Resolution(chosen=chosen, trace=tuple(trace), skipped=tuple(skipped))
+            continue
+        objection, rank = judge.judge(variant)
+        note = "" if objection else _note(variant, host)
+        decisions.append(Decision(variant, objection, note))
+        ranks.append(rank + _UNFIT if objection else rank)
+    order = sorted(range(len(ranks)), key=ranks.__getitem__)
+    trace = tuple([decisions[index] for index in order])
+    chosen = trace[0].variant if trace and not trace[0].objection else None
+    return Resolution(chosen=chosen, trace=trace, skipped=tuple(skipped))
 
 
-def _decide(variant: Variant, host: Host) -> Decision:
-    objection = _first_objection(variant, host)
-    note = "" if objection else _note(variant, host)
-    return Decision(variant=variant, objection=objection, note=note)
+# A rank is one number, smallest first, whose digits are the parts that decide, the first one first:
+# a list of thousands is sorted in no time. No part of a variant's name has more than ten digits.
+_PART: Final = 10**10
+_KIND: Final = _PART**4 * 2
+_UNFIT: Final = _KIND * 10
+
+
+class _Judge:
+    """Judges variants for one host, and each framework and backend in them only once.
+
+    Both are known by their identity: variants share them, and keep them alive meanwhile.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self._frameworks: dict[int, tuple[Framework, str, int]] = {}
+        self._computes: dict[int, tuple[Compute, str, int]] = {}
+        self._objection_to_arch = _check_free_threading(host)
+        self._check_cpu = cache(lambda cpu: _check_cpu(cpu, host))
+        self._check_os = cache(lambda system: _check_os(system, host))
+
+    def judge(self, variant: Variant) -> tuple[str, int]:
+        """Return the first objection to a variant, or nothing, and its rank among its equals."""
+        if isinstance(variant, NoarchVariant):
+            kind = 4 if variant.name == "universal" else 3
+            return _check_noarch(variant, self.host), kind * _KIND
+        framework, compute = variant.framework, variant.compute
+        known = self._frameworks.get(id(framework)) or self._meet_framework(framework)
+        also_known = self._computes.get(id(compute)) or self._meet_compute(compute)
+        objection = (
+            self._objection_to_arch
+            or self._check_cpu(variant.cpu)
+            or self._check_os(variant.os)
+            or known[1]
+            or also_known[1]
+        )
+        return objection, known[2] + also_known[2]
+
+    def _meet_framework(self, framework: Framework) -> tuple[Framework, str, int]:
+        judged = framework, _check_framework(framework, self.host), _framework_rank(framework)
+        return self._frameworks.setdefault(id(framework), judged)
+
+    def _meet_compute(self, compute: Compute) -> tuple[Compute, str, int]:
+        judged = compute, _check_compute(compute, self.host), _compute_rank(compute)
+        return self._computes.setdefault(id(compute), judged)
+
+
+def _framework_rank(framework: Framework) -> int:
+    """Rank stable ABI (newest first), PyTorch, TVM FFI; last of all, the untagged one first."""
+    kind = {"torch-stable-abi": 0, "torch": 1, "tvm-ffi": 2}[framework.kind]
+    is_tagged = framework.cxx11_abi is not None
+    return kind * _KIND + _age(framework.version) * _PART**2 * 2 + is_tagged
+
+
+def _compute_rank(compute: Compute) -> int:
+    """Rank the newest backend first."""
+    return _age(compute.version or (0, 0)) * 2
+
+
+def _age(version: tuple[int, int]) -> int:
+    """Return a number below the square of ``_PART`` that is the smaller, the newer a version is."""
+    major, minor = version
+    return (_PART - 1 - major) * _PART + _PART - 1 - minor
 
 
 def _first_objection(variant: Variant, host: Host) -> str:
-    return next(filter(None, (check(variant, host) for check in _CHECKS)), "")
-
-
-def _preference(variant: Variant) -> tuple[int, tuple[int, int], tuple[int, int], bool]:
-    """Rank a variant, smallest first.
-
-    Stable ABI (newest first), PyTorch, TVM FFI, one backend's Python, anybody's Python; then the
-    newest backend; then the untagged one.
-    """
-    if isinstance(variant, NoarchVariant):
-        return (4 if variant.name == "universal" else 3), (0, 0), (0, 0), False
-    framework = variant.framework
-    rank = {"torch-stable-abi": 0, "torch": 1, "tvm-ffi": 2}[framework.kind]
-    backend_version = variant.compute.version or (0, 0)
-    tagged = framework.cxx11_abi is not None
-    return rank, _descending(framework.version), _descending(backend_version), tagged
-
-
-def _descending(version: tuple[int, int]) -> tuple[int, int]:
-    return -version[0], -version[1]
+    return _Judge(host).judge(variant)[0]
 
 
 def _note(variant: Variant, host: Host) -> str:
@@ -102,30 +156,22 @@ def _note(variant: Variant, host: Host) -> str:
     return "nightly: ABI may differ" if depends and same_series else ""
 
 
-def _check_free_threading(variant: Variant, host: Host) -> str:
-    if isinstance(variant, NoarchVariant) or not host.is_free_threaded:
-        return ""
-    if host.python >= FREE_THREADED_MIN_PYTHON:
+def _check_free_threading(host: Host) -> str:
+    if not host.is_free_threaded or host.python >= FREE_THREADED_MIN_PYTHON:
         return ""
     return f"compiled builds need free-threaded Python {_dotted(FREE_THREADED_MIN_PYTHON)} or newer"
 
 
-def _check_cpu(variant: Variant, host: Host) -> str:
-    if isinstance(variant, NoarchVariant) or variant.cpu == host.cpu:
-        return ""
-    return f"CPU ({variant.cpu}) does not match system CPU ({host.cpu})"
+def _check_cpu(cpu: str, host: Host) -> str:
+    return "" if cpu == host.cpu else f"CPU ({cpu}) does not match system CPU ({host.cpu})"
 
 
-def _check_os(variant: Variant, host: Host) -> str:
-    if isinstance(variant, NoarchVariant) or variant.os == host.os:
-        return ""
-    return f"OS ({variant.os}) does not match system OS ({host.os})"
+def _check_os(system: str, host: Host) -> str:
+    return "" if system == host.os else f"OS ({system}) does not match system OS ({host.os})"
 
 
-def _check_framework(variant: Variant, host: Host) -> str:
-    if isinstance(variant, NoarchVariant):
-        return ""
-    wants, torch = variant.framework, host.torch
+def _check_framework(wants: Framework, host: Host) -> str:
+    torch = host.torch
     match wants.kind:
         case "torch-stable-abi":
             if torch is None or wants.version > torch.series:
@@ -142,10 +188,7 @@ def _check_framework(variant: Variant, host: Host) -> str:
     return ""
 
 
-def _check_compute(variant: Variant, host: Host) -> str:
-    if isinstance(variant, NoarchVariant):
-        return ""
-    wants = variant.compute
+def _check_compute(wants: Compute, host: Host) -> str:
     has = Compute(backend=host.backend, version=host.backend_version)
     if wants.backend == has.backend == Backend.CUDA and wants.version and has.version:
         if wants.version[0] == has.version[0] and wants.version <= has.version:
@@ -162,23 +205,13 @@ def _check_compute(variant: Variant, host: Host) -> str:
     return ""
 
 
-def _check_noarch(variant: Variant, host: Host) -> str:
-    if isinstance(variant, ArchVariant) or variant.name == "universal":
+def _check_noarch(variant: NoarchVariant, host: Host) -> str:
+    if variant.name == "universal":
         return ""
     if variant.name == ("npu" if host.backend == Backend.CANN else host.backend.value):
         return ""
     system = f"system backend ({host.backend})"
     return f"backend ({variant.name}) does not match {system} and is not universal"
-
-
-_CHECKS: Final[tuple[Callable[[Variant, Host], str], ...]] = (
-    _check_free_threading,
-    _check_cpu,
-    _check_os,
-    _check_framework,
-    _check_compute,
-    _check_noarch,
-)
 
 
 def _mismatch(what: str, wants: str, has: str) -> str:

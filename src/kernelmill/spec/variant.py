@@ -6,25 +6,29 @@ framework  ``torch<M><m>[-cxx11|-cxx98]``, ``torch-stable-abi<M><m>``, ``tvm-ffi
 compute    ``cpu metal neuron tpu``, ``cu<M><m> rocm<M><m> xpu<M><m> cann<M><m>``
 noarch     ``torch-<name>``: a backend, ``npu`` or ``universal``; pure Python
 =========  ==========================================================================
+
+Versions are written without a separator: see ``_major_digits`` for where one ends.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final, Literal
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple
 
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.errors import InvalidVariant
 
 FrameworkKind = Literal["torch", "torch-stable-abi", "tvm-ffi"]
 
-_ARCH: Final = re.compile(
+_FRAMEWORK: Final = re.compile(
     r"(?P<kind>torch-stable-abi|tvm-ffi|torch)(?P<major>[0-9])(?P<minor>0|[1-9][0-9]{0,5})"
     r"(?P<tag>-cxx11|-cxx98)?"
-    r"-(?P<compute>[a-z]+)(?P<digits>[0-9]{0,10})"
-    r"-(?P<cpu>x86_64|aarch64)-(?P<os>linux|darwin|windows)"
 )
+_COMPUTE: Final = re.compile(r"(?P<name>[a-z]+)(?P<digits>[0-9]{0,10})")
+_CPUS: Final = frozenset({"x86_64", "aarch64"})
+_SYSTEMS: Final = frozenset({"linux", "darwin", "windows"})
 _NOARCH: Final = re.compile(r"torch-(?P<name>[a-z][a-z0-9]*)")
 _VERSIONED: Final = {
     "cu": Backend.CUDA,
@@ -67,9 +71,8 @@ class Compute:
         return f"{prefix}{self.version[0]}{self.version[1]}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchVariant:
-    """A build with machine code."""
+class ArchVariant(NamedTuple):
+    """A build with machine code. A tuple, since a repository may have thousands."""
 
     framework: Framework
     compute: Compute
@@ -101,18 +104,11 @@ def parse_variant(text: str) -> Variant:
     Raises:
         InvalidVariant: the text is not the name of a variant.
     """
-    if match := _ARCH.fullmatch(text):
-        kind, tag = match["kind"], match["tag"]
-        compute = _parse_compute(match["compute"], match["digits"])
-        if compute and (kind == "torch" or not tag):
-            framework = Framework(
-                kind=_KINDS[kind],
-                version=(int(match["major"]), int(match["minor"])),
-                cxx11_abi=None if tag is None else tag == "-cxx11",
-            )
-            return ArchVariant(
-                framework=framework, compute=compute, cpu=match["cpu"], os=match["os"]
-            )
+    parts = text.rsplit("-", 3)
+    if len(parts) == 4 and parts[2] in _CPUS and parts[3] in _SYSTEMS:
+        framework, compute = _parse_framework(parts[0]), _parse_compute(parts[1])
+        if framework and compute:
+            return ArchVariant(framework, compute, parts[2], parts[3])
     elif match := _NOARCH.fullmatch(text):
         return NoarchVariant(name=match["name"])
     raise InvalidVariant(
@@ -128,7 +124,26 @@ _KINDS: Final[dict[str, FrameworkKind]] = {
 }
 
 
-def _parse_compute(name: str, digits: str) -> Compute | None:
+# A repository may have thousands of variants, but has few frameworks and backends: each is read
+# once, and the same value is part of all of them.
+@lru_cache(maxsize=1024)
+def _parse_framework(text: str) -> Framework | None:
+    match = _FRAMEWORK.fullmatch(text)
+    if not match or (match["tag"] and match["kind"] != "torch"):
+        return None
+    return Framework(
+        kind=_KINDS[match["kind"]],
+        version=(int(match["major"]), int(match["minor"])),
+        cxx11_abi=None if match["tag"] is None else match["tag"] == "-cxx11",
+    )
+
+
+@lru_cache(maxsize=1024)
+def _parse_compute(text: str) -> Compute | None:
+    match = _COMPUTE.fullmatch(text)
+    if not match:
+        return None
+    name, digits = match["name"], match["digits"]
     if not digits:
         known = name in _UNVERSIONED
         return Compute(backend=Backend(name), version=None) if known else None

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.unit.binary.test_cuda_fatbin import FATBIN, host
+from tests.unit.binary.test_macho import image
 
-from kernelmill.binary import bundle, elf
+from kernelmill.binary import bundle, elf, macho
 from kernelmill.binary.code_object import read_code_objects
+from kernelmill.binary.cubin import read_cubin
+from kernelmill.binary.cuda_fatbin import read_fat_entries
 from kernelmill.binary.errors import BinaryError
 from kernelmill.binary.symbols import read_linkage
 
@@ -79,3 +83,25 @@ def test_code_object_reading_refuses_when_file_is_cut(code_object: bytes, kept: 
     # The section headers' strings are the last bytes, so no cut goes unnoticed.
     with pytest.raises(BinaryError):
         read_code_objects(code_object[: int(len(code_object) * kept)])
+
+
+@relaxed
+@given(flips=FLIPS, length=st.integers(0, len(FATBIN)))
+def test_fat_binary_reading_survives_damage(flips: list[tuple[int, int]], length: int) -> None:
+    for data in (flipped(FATBIN, flips), FATBIN[:length], host(flipped(FATBIN, flips))):
+        try:
+            for entry in read_fat_entries(data):
+                if entry.kind == "sass" and not entry.compression:
+                    read_cubin(entry.data)
+        except BinaryError as error:
+            assert error.problem  # noqa: PT017 - as above
+
+
+@relaxed
+@given(flips=FLIPS)
+def test_macho_reading_survives_damage(flips: list[tuple[int, int]]) -> None:
+    data = image(minos=0x000E0000, undefined=("PyList_New", "malloc"))
+    try:
+        macho.parse(flipped(data, flips))
+    except BinaryError as error:
+        assert error.problem  # noqa: PT017 - as above

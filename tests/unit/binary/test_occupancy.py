@@ -29,6 +29,25 @@ def test_occupancy_on_gfx942_when_a_resource_is_scarce(
     assert (found.waves_per_simd, found.workgroups_per_cu, found.limited_by) == want
 
 
+@pytest.mark.parametrize(
+    ("sgprs", "want"),
+    [
+        # As clang reports them: with 96 scalar registers 8 waves, with 102 and more 7.
+        pytest.param(96, (8, "waves"), id="96"),
+        pytest.param(100, (8, "waves"), id="100"),
+        pytest.param(102, (7, "scalar registers"), id="102"),
+        pytest.param(107, (7, "scalar registers"), id="107"),
+    ],
+)
+def test_occupancy_on_gfx942_when_scalar_registers_are_scarce(
+    sgprs: int, want: tuple[int, str]
+) -> None:
+    found = occupancy(
+        LIMITS["gfx942"], vgpr_count=8, lds_bytes=0, workgroup_size=64, sgpr_count=sgprs
+    )
+    assert (found.waves_per_simd, found.limited_by) == want
+
+
 def test_occupancy_on_gfx950_when_lds_is_larger() -> None:
     found = occupancy(LIMITS["gfx950"], vgpr_count=64, lds_bytes=65_536, workgroup_size=256)
     assert found.workgroups_per_cu == 2

@@ -7,7 +7,7 @@ import pytest
 
 from kernelmill.binary import elf
 from kernelmill.binary.errors import BinaryError
-from kernelmill.binary.symbols import Linkage, highest_versions, read_linkage
+from kernelmill.binary.symbols import Linkage, highest_versions, read_linkage, read_needed_versions
 
 if TYPE_CHECKING:
     from tests.unit.binary.conftest import LibraryWriter
@@ -53,6 +53,7 @@ def test_linkage_is_read_when_there_are_no_section_headers(
         "", "libstdc++.so.6", "libamdhip64.so.7", "libc.so.6", "libc.so.6",
     ]  # fmt: skip
     assert [str(reference) for reference in linkage.defined] == ["PyInit_k", "launch"]
+    assert linkage.needed_versions == ("GLIBCXX_3.4.30", "GLIBC_2.14", "GLIBC_2.33", "hip_4.2")
 
 
 def test_floors_are_the_highest_versions_when_several_are_wanted(
@@ -96,3 +97,17 @@ def test_linkage_refuses_when_a_version_number_has_no_name(write_library: Librar
     damaged = before + struct.pack("<HHI", 0, 77, 0) + after
     with pytest.raises(BinaryError, match="symbol 'memcpy' has version 77, which has no name"):
         linkage_of(damaged)
+
+
+def test_needed_versions_are_those_of_the_symbols(write_library: LibraryWriter) -> None:
+    data = write_library(needed=("libc.so.6",), wants=WANTS)
+    assert set(read_needed_versions(elf.parse(data))) == {
+        "hip_4.2",
+        "GLIBC_2.14",
+        "GLIBC_2.33",
+        "GLIBCXX_3.4.30",
+    }
+
+
+def test_needed_versions_are_none_when_nothing_is_wanted(write_library: LibraryWriter) -> None:
+    assert read_needed_versions(elf.parse(write_library())) == ()

@@ -10,6 +10,7 @@ import pytest
 
 from kernelmill.binary.disassembly import Instruction
 from kernelmill.emulator.batch import Batch
+from kernelmill.emulator.errors import Stuck
 from kernelmill.emulator.instructions.control import bind_end
 from kernelmill.emulator.instructions.table import bind
 from kernelmill.emulator.machine import Machine
@@ -184,3 +185,43 @@ def test_calls_return_to_where_they_came_from() -> None:
         s_setpc_b64 s[8:9]
     """)
     assert set(scalars(batch, 4)) == {41}
+
+
+SPIN: Final = """
+    s_nop 0
+    s_cbranch_scc1 0
+    s_endpgm
+"""
+
+
+def test_waves_are_stuck_when_none_ends_for_long() -> None:
+    batch = Batch(
+        Memory(), workgroups=np.arange(5, 7), waves_per_group=1, vectors=16, lds_bytes=0,
+        private_bytes=0, source_of=lambda address: f"spin.hip:{address}",
+    )  # fmt: skip
+    batch.registers.scc[:] = [False, True]
+    with pytest.raises(Stuck) as caught:
+        Machine(assemble(SPIN), batch, 0, max_steps=100).run()
+    assert str(caught.value).splitlines()[0] == (
+        "spin.hip:0 workgroup 6, wave 0: 100 instructions since a wave ended last, now at 0x0:"
+        " s_nop 0"
+    )
+
+
+def test_waves_are_not_stuck_when_they_end_one_after_another() -> None:
+    waves = 50
+    batch = Batch(
+        Memory(), workgroups=np.arange(waves), waves_per_group=1, vectors=16, lds_bytes=0,
+        private_bytes=0,
+    )  # fmt: skip
+    lane = np.arange(waves)
+    code = assemble("""
+        s_branch 2
+        s_endpgm
+        s_sub_u32 s0, s0, 1
+        s_cmp_lg_u32 s0, 0
+        s_cbranch_scc0 1
+        s_branch 2
+    """)
+    batch.registers.scalars[0, :, 0] = lane + 1
+    Machine(code, batch, 0, max_steps=10).run()

@@ -152,6 +152,11 @@ UNDEFINED = initial_undefined(LAYOUT, defined_scalars=8)
         ("v_mov_b32_e32 v1, v9\nds_write_b32 v0, v1", "v1 was never written, and is data"),
         ("v_mov_b32_e32 v5, 0\nglobal_load_dword v1, v5, s[12:13]", "s12 was never written"),
         ("buffer_store_dword v3, v0, s[0:3], 0 offen", "v3 was never written, and is data"),
+        pytest.param(
+            "s_mov_b32 s4, 0\nv_bfi_b32 v2, s4, v5, v0\nds_write_b32 v0, v2",
+            "v2 was never written, and is data",
+            id="nothing-is-put-in",
+        ),
     ],
 )
 def test_an_undefined_register_is_found_when_it_matters(text: str, detail: str) -> None:
@@ -168,6 +173,9 @@ def test_an_undefined_register_is_found_when_it_matters(text: str, detail: str) 
         "scratch_store_dword off, v40, off",  # a spill
         "s_or_b64 s[20:21], s[20:21], exec\ns_and_b64 vcc, s[20:21], exec",
         "v_mov_b32_e32 v4, 0\nv_mad_u64_u32 v[2:3], s[30:31], v0, v0, v[4:5]\nds_write_b32 v2, v0",
+        pytest.param(
+            "s_mov_b32 s4, 0\nv_bfi_b32 v2, s4, v0, v2\nds_write_b32 v0, v2", id="a-part-is-put-in"
+        ),
     ],
 )
 def test_nothing_is_found_when_undefined_registers_do_not_matter(text: str) -> None:

@@ -32,6 +32,7 @@ MAGIC = 0x48495046
 class PythonReport:
     instructions: int = 3
     findings: tuple[str, ...] = ()
+    profile: dict[str, object] | None = None
 
 
 def do_nothing(*_: object) -> None:
@@ -45,8 +46,10 @@ class PythonExecutor:
     seen: list[Dispatch] = field(default_factory=list)
     action: Callable[[Dispatch, Memory], None] = do_nothing
 
-    def __call__(self, dispatch: Dispatch, memory: Memory, *, sanitize: bool) -> PythonReport:
-        del sanitize
+    def __call__(
+        self, dispatch: Dispatch, memory: Memory, *, sanitize: bool, profile: bool
+    ) -> PythonReport:
+        del sanitize, profile
         self.seen.append(dispatch)
         self.action(dispatch, memory)
         return PythonReport()

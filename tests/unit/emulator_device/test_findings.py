@@ -35,10 +35,11 @@ FINDING = Finding(
 class FaultyReport:
     instructions: int = 3
     findings: tuple[Finding, ...] = (FINDING,)
+    profile: dict[str, object] | None = None
 
 
-def execute(dispatch: Dispatch, memory: Memory, *, sanitize: bool) -> FaultyReport:
-    del dispatch, memory, sanitize
+def execute(dispatch: Dispatch, memory: Memory, *, sanitize: bool, profile: bool) -> FaultyReport:
+    del dispatch, memory, sanitize, profile
     return FaultyReport()
 
 

@@ -60,6 +60,20 @@ def test_settings_of_the_user_are_kept_when_there_are_some() -> None:
     assert made["KERNELMILL_EMULATOR_SANITIZE"] == "1"
 
 
+def test_profile_and_limit_are_passed_on_when_asked_for() -> None:
+    made = child_environment(
+        {},
+        settings=read_settings({"KERNELMILL_EMULATOR_CACHE": "/cache"}),
+        runtimes=[],
+        log_folder=Path("/log"),
+        sanitize=False,
+        profile=True,
+        max_instructions=7,
+    )
+    settings = read_settings(made)
+    assert (settings.profile, settings.max_instructions) == (True, 7)
+
+
 def test_launches_of_all_processes_are_read_when_written_down(tmp_path: Path) -> None:
     (tmp_path / "20.jsonl").write_text('{"kernel": "c"}\n', "utf-8")
     (tmp_path / "10.jsonl").write_text('{"kernel": "a"}\n{"kernel": "b"}\n', "utf-8")

@@ -38,6 +38,22 @@ def test_everything_is_read_when_it_is_set() -> None:
     assert read_settings({f"{prefix}_CACHE": "/own"}).cache == Path("/own")
 
 
+@pytest.mark.parametrize(("text", "limit"), [("", None), ("5000", 5000)])
+def test_limit_of_instructions_is_read_when_it_is_set(text: str, limit: int | None) -> None:
+    settings = read_settings({"KERNELMILL_EMULATOR_MAX_INSTRUCTIONS": text})
+    assert settings.max_instructions == limit
+    assert settings.profile is False
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "many", "²"])
+def test_limit_of_instructions_is_refused_when_it_is_no_number(text: str) -> None:
+    with pytest.raises(DeviceError) as caught:
+        read_settings({"KERNELMILL_EMULATOR_MAX_INSTRUCTIONS": text})
+    assert str(caught.value) == (
+        f"KERNELMILL_EMULATOR_MAX_INSTRUCTIONS: {text!r} is not a number of instructions"
+    )
+
+
 def test_switch_is_refused_when_it_is_neither_on_nor_off() -> None:
     with pytest.raises(DeviceError) as caught:
         read_settings({"KERNELMILL_EMULATOR_SANITIZE": "true"})

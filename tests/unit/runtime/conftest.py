@@ -8,6 +8,7 @@ from tests.unit.runtime.kernel_files import MemoryHub, unload_kernels
 
 from kernelmill.runtime import session
 from kernelmill.runtime.cache import Cache
+from kernelmill.runtime.hub.remembered import RememberedHub
 from kernelmill.runtime.session import Session
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.host import Host
@@ -16,6 +17,9 @@ from kernelmill.spec.version import parse_release
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from kernelmill.runtime.hub import Hub
+    from kernelmill.runtime.settings import Settings
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +67,11 @@ def loader(hub: MemoryHub, cache: Cache, host: Host) -> Session:
 
 @pytest.fixture
 def process_session(monkeypatch: pytest.MonkeyPatch, hub: MemoryHub, host: Host) -> MemoryHub:
-    """Make the public functions of this process talk to the Hub in memory."""
-    monkeypatch.setattr(session, "open_hub", lambda *_: hub)
+    """Make the public functions of this process talk to the Hub in memory, each time anew."""
+
+    def open_hub(_: Settings, cache: Cache, *__: object) -> Hub:
+        return RememberedHub(endpoint=hub.endpoint, cache=cache, connect=lambda: hub, max_age_s=0.0)
+
+    monkeypatch.setattr(session, "open_hub", open_hub)
     monkeypatch.setattr(session, "probe_host", lambda: host)
     return hub

@@ -6,14 +6,14 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kernelmill.runtime import load, modules
+from kernelmill.runtime import loaded, modules
 from kernelmill.runtime.errors import HubUnreachable, RepositoryNotFound, RevisionNotFound
 from kernelmill.runtime.hub import Refs, RemoteFile
 from kernelmill.spec import metadata as metadata_format
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.digest import digest_files
 from kernelmill.spec.errors import HubError
-from kernelmill.spec.metadata import Metadata
+from kernelmill.spec.metadata import KernelDependency, Metadata, Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,6 +35,8 @@ def kernel_files(
     archs: tuple[str, ...] | None = None,
     backend: Backend = Backend.CPU,
     python_depends: tuple[str, ...] = (),
+    kernel_depends: tuple[KernelDependency, ...] = (),
+    provenance: Provenance | None = None,
     minver: str | None = None,
     has_digest: bool = True,
 ) -> dict[str, bytes]:
@@ -49,6 +51,8 @@ def kernel_files(
         kernels_minver=minver,
         license="Apache-2.0",
         python_depends=python_depends,
+        kernel_depends=kernel_depends,
+        provenance=provenance,
         backend=backend,
         archs=archs,
         digest=digest_files(files.items()) if has_digest else None,
@@ -59,9 +63,9 @@ def kernel_files(
 
 def unload_kernels() -> None:
     """Forget the kernels that this process has loaded."""
-    for kernel in load.get_loaded_kernels():
+    for kernel in loaded.get_loaded_kernels():
         modules.forget(kernel.metadata.id)
-    load._loaded.clear()
+    loaded.LOADED.clear()
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> Path:
@@ -70,6 +74,11 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> Path:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(content)
     return folder
+
+
+def oid_of(content: bytes) -> str:
+    """Return git's id of a blob."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 @dataclass
@@ -102,20 +111,27 @@ class MemoryHub:
     fails_after: int | None = None
     """After how many files of a download the connection breaks."""
 
-    def publish(self, repo: str, branch: str, builds: Mapping[str, Mapping[str, bytes]]) -> str:
-        """Put builds (variant -> files) on a branch."""
+    def publish(
+        self,
+        repo: str,
+        branch: str,
+        builds: Mapping[str, Mapping[str, bytes]],
+        *,
+        others: Mapping[str, bytes] | None = None,
+    ) -> str:
+        """Put builds (variant -> files), and other files beside them, on a branch."""
         files = {
             f"build/{variant}/{path}": content
             for variant, build in builds.items()
             for path, content in build.items()
-        }
+        } | dict(others or {})
         return self.repos.setdefault(repo, MemoryRepo()).commit(branch, files)
 
     def fetch_trust(self, organisation: str) -> bool | None:
         self._answer("trust")
         return organisation in self.trusted if organisation in self.organisations else None
 
-    def fetch_refs(self, repo: RepoId) -> Refs:
+    def fetch_refs(self, repo: RepoId, wanted: str = "") -> Refs:  # noqa: ARG002 - all are given
         self._answer("refs")
         return Refs(branches=dict(self._repo(repo).branches), tags={})
 
@@ -138,23 +154,26 @@ class MemoryHub:
         self._answer("files")
         content = self._repo(repo).commits[commit]
         return tuple(
-            RemoteFile(path=path, size_bytes=len(content[path]))
+            RemoteFile(path=path, size_bytes=len(content[path]), oid=oid_of(content[path]))
             for path in self._below(repo, commit, folder)
         )
 
-    def download(self, repo: RepoId, commit: str, paths: Iterable[str], cache_dir: Path) -> None:
+    def download(
+        self, repo: RepoId, commit: str, files: Iterable[RemoteFile], cache_dir: Path
+    ) -> None:
         content = self._repo(repo).commits[commit]
         folder = cache_dir / f"kernels--{repo.namespace}--{repo.name}"
-        for number, path in enumerate(paths):
+        for number, path in enumerate(file.path for file in files):
             if number == self.fails_after:
                 raise ConnectionResetError("the connection broke")
             link = folder / "snapshots" / commit / path
-            if link.exists():
+            blob = folder / "blobs" / oid_of(content[path])
+            if link.exists() and len(blob.read_bytes()) >= len(content[path]):
                 continue
             self.calls.append(f"download {path}")
-            blob = folder / "blobs" / hashlib.sha256(content[path]).hexdigest()
             write_files(blob.parent, {blob.name: content[path]})
             link.parent.mkdir(parents=True, exist_ok=True)
+            link.unlink(missing_ok=True)
             link.symlink_to(blob)
 
     def files(self, repo: str, branch: str) -> list[str]:
@@ -174,7 +193,7 @@ class MemoryHub:
 
     def _below(self, repo: RepoId, commit: str, folder: str) -> list[str]:
         files = self._repo(repo).commits[commit]
-        return sorted(path for path in files if path.startswith(f"{folder}/"))
+        return sorted(path for path in files if path.startswith(f"{folder}/" if folder else ""))
 
 
 @dataclass

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import os
 import threading
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from kernelmill.runtime.cache import Cache, write_whole
-from kernelmill.runtime.hub import RemoteFile
 from kernelmill.spec.names import RepoId
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TOY = RepoId.parse("acme/toy")
 COMMITS = ("a" * 40, "b" * 40)
@@ -58,25 +61,36 @@ def test_failed_write_leaves_the_old_text_and_no_temporary_file(tmp_path: Path) 
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_written_files_can_be_read_by_others(tmp_path: Path) -> None:
-    write_whole(tmp_path / "text", "x", scratch=tmp_path)
-    assert (tmp_path / "text").stat().st_mode & 0o777 == 0o644
-
-
-def test_list_of_files_comes_back(cache: Cache) -> None:
-    files = (RemoteFile(path="build/torch-cpu/a.py", size_bytes=3),)
-    assert cache.read_files(TOY, COMMITS[0], "torch-cpu") is None
-    cache.remember_files(TOY, COMMITS[0], "torch-cpu", files)
-    assert cache.read_files(TOY, COMMITS[0], "torch-cpu") == files
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o002, 0o664), (0o077, 0o600)])
+def test_umask_says_who_may_use_what_is_written(cache: Cache, umask: int, mode: int) -> None:
+    """O9: a cache that a group shares."""
+    before = os.umask(umask)
+    try:
+        cache.remember_ref(TOY, "v1", COMMITS[0])
+        with cache.lock(TOY):
+            pass
+    finally:
+        os.umask(before)
+    written = {path for path in cache.root.rglob("*") if path.is_file()}
+    assert {path.name: path.stat().st_mode & 0o777 for path in written} == {
+        "v1": mode,
+        "kernelmill.lock": mode,
+    }
 
 
 def test_lock_file_stays_where_it_is(cache: Cache) -> None:
-    with cache.lock(TOY) as lock:
-        path = Path(lock.lock_file)
+    """O16."""
+    path = cache.root / ".locks/kernels--acme--toy/kernelmill.lock"
+    with cache.lock(TOY):
         inode = path.stat().st_ino
     assert path.stat().st_ino == inode
     with cache.lock(TOY):
         assert path.stat().st_ino == inode
+
+
+def test_lock_is_given_up_after_a_while(cache: Cache) -> None:
+    with cache.lock(TOY), pytest.raises(TimeoutError), cache.lock(TOY, timeout_s=0.01):
+        pass
 
 
 def test_ref_is_not_remembered_when_another_is_in_its_way(cache: Cache) -> None:
@@ -91,11 +105,3 @@ def test_ref_is_ignored_when_it_holds_no_commit(cache: Cache) -> None:
     (folder / "v2").write_text("../../elsewhere")
     (folder / "v3").write_bytes(b"\xff")
     assert cache.read_refs(TOY) == {"v1": COMMITS[0]}
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "null"])
-def test_list_of_files_is_as_if_missing_when_it_is_damaged(cache: Cache, text: str) -> None:
-    cache.remember_files(TOY, COMMITS[0], "torch-cpu", ())
-    (path,) = cache.root.rglob("torch-cpu.json")
-    path.write_text(text)
-    assert cache.read_files(TOY, COMMITS[0], "torch-cpu") is None

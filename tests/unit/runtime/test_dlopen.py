@@ -50,6 +50,21 @@ from kernelmill.runtime.dlopen import read_complaint
             "use a newer system",
             id="old-libc",
         ),
+        pytest.param(
+            "/k/toy.so: compiled for aarch64, and this is x86_64",
+            "was compiled for aarch64, and this machine is x86_64",
+            "use a build for this machine",
+            id="other-cpu",
+        ),
+        pytest.param(
+            "/k/toy.so: wrong ELF class: ELFCLASS32",
+            "for another kind of system (wrong ELF class: ELFCLASS32)",
+            "load the kernel again",
+            id="32-bit",
+        ),
+        pytest.param(
+            "/k/toy.so: file too short", "is damaged, or", "remove the folder", id="cut-off"
+        ),
     ],
 )
 def test_complaint_is_explained(message: str, problem: str, hint: str) -> None:

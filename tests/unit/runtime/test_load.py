@@ -11,6 +11,7 @@ from tests.unit.runtime.kernel_files import kernel_files, write_files
 
 from kernelmill.runtime.errors import KernelClash
 from kernelmill.runtime.load import get_loaded_kernels, load_variant
+from kernelmill.runtime.modules import FINDER
 from kernelmill.spec.errors import DigestMismatch, MetadataError
 
 if TYPE_CHECKING:
@@ -251,6 +252,8 @@ def test_failed_import_leaves_nothing_behind(tmp_path: Path) -> None:
         load(folder)
     assert caught.value.__notes__ == ["while importing kernel 'toy', variant 'torch-cpu'"]
     assert set(sys.modules) == before
+    module_id = json.loads((folder / "metadata.json").read_text())["id"]
+    assert FINDER.find_spec(f"{module_id}.extra", [str(folder)]) is None, "it finds nothing more"
     assert get_loaded_kernels() == []
 
 

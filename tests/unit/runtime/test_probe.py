@@ -46,6 +46,17 @@ NO_MPS = SimpleNamespace(mps=SimpleNamespace(is_available=lambda: False))
         pytest.param(
             fake_torch(version=version(xpu="20250301")), (Backend.XPU, (2025, 3)), id="xpu"
         ),
+        pytest.param(
+            fake_torch(version=version(cuda="12.8", hip=None, xpu=None), backends=NO_MPS),
+            (Backend.CUDA, (12, 8)),
+            id="cuda-with-all-attributes",
+        ),
+        pytest.param(
+            fake_torch(version=version(cuda=None, hip="7.14.60850"), backends=SimpleNamespace()),
+            (Backend.ROCM, (7, 14)),
+            id="rocm-two-digit-minor-no-mps",
+        ),
+        pytest.param(fake_torch(version=version(cuda="", hip="")), (Backend.CPU, None), id="empty"),
         pytest.param(fake_torch(neuron=1), (Backend.NEURON, None), id="neuron"),
         pytest.param(fake_torch(backends=SimpleNamespace(tpu=1)), (Backend.TPU, None), id="tpu"),
     ],
@@ -53,7 +64,23 @@ NO_MPS = SimpleNamespace(mps=SimpleNamespace(is_available=lambda: False))
 def test_backend_is_what_torch_was_built_for(
     torch: ModuleType, expected: tuple[Backend, tuple[int, int] | None]
 ) -> None:
+    # V9, V10
     assert probe.backend_of(torch) == expected
+
+
+def test_npu_is_cann_when_its_plugin_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = fake_torch(_C=SimpleNamespace(_get_privateuse1_backend_name=lambda: "npu"))
+    assert probe.backend_of(torch) == (Backend.CPU, None)
+    plugin = SimpleNamespace(get_cann_version=lambda: "8.2.RC1")
+    for name, module in {
+        "torch_npu": ModuleType("torch_npu"),
+        "torch_npu.utils": ModuleType("torch_npu.utils"),
+        "torch_npu.utils.collect_env": plugin,
+    }.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    assert probe.backend_of(torch) == (Backend.CANN, (8, 2))
+    other = fake_torch(_C=SimpleNamespace(_get_privateuse1_backend_name=lambda: "hip"))
+    assert probe.backend_of(other) == (Backend.CPU, None)
 
 
 def test_backend_version_that_cannot_be_read_is_named() -> None:
@@ -61,8 +88,19 @@ def test_backend_version_that_cannot_be_read_is_named() -> None:
         probe.backend_of(fake_torch(version=version(xpu="next")))
 
 
-@pytest.mark.parametrize("text", ["2.13.0.dev20260701+cu130", "2.13.0.nv23.05", "2.13.0a0+git6c0"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2.13.0.dev20260701+cu130",
+        "2.13.0.nv23.05",
+        "2.13.0a0+git6c0",
+        "2.13.0a0+rocm7.12.0a20260304",
+        "2.13.0+rocm6.4.0.git2fb0ac2b",
+        "2.13",
+    ],
+)
 def test_release_is_read_from_any_torch(text: str) -> None:
+    # V4, V5
     assert probe.release_of(fake_torch(__version__=text)).series == (2, 13)
 
 
@@ -72,6 +110,7 @@ def test_release_that_cannot_be_read_is_named() -> None:
 
 
 def test_string_abi_is_unknown_when_torch_does_not_say() -> None:
+    # V10
     assert probe.cxx11_abi_of(fake_torch()) is None
     assert probe.cxx11_abi_of(fake_torch(compiled_with_cxx11_abi=lambda: True)) is (
         True if sys.platform == "linux" else None

@@ -136,3 +136,22 @@ def test_import_of_kernels_imports_neither_torch_nor_huggingface_hub() -> None:
         [sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=60
     )
     assert done.stdout == "set()\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "age_s"),
+    [("", 86400.0), ("never", float("inf")), ("always", 0.0), ("3600", 3600.0), ("0.5", 0.5)],
+)
+def test_time_after_which_the_hub_is_asked_again(text: str, age_s: float) -> None:
+    assert read_settings({"HOME": "/h", "KERNELS_REVALIDATE": text}).max_age_s == age_s
+
+
+@pytest.mark.parametrize("text", ["soon", "-1", "nan", "1h"])
+def test_time_is_refused_when_it_is_none(text: str) -> None:
+    with pytest.raises(InputError, match=r"KERNELS_REVALIDATE: .* is not a time after which"):
+        read_settings({"HOME": "/h", "KERNELS_REVALIDATE": text})
+
+
+@pytest.mark.parametrize(("text", "is_strict"), [("1", True), ("yes", True), ("0", False)])
+def test_strict_mode_is_switched_on(text: str, is_strict: bool) -> None:
+    assert read_settings({"HOME": "/h", "KERNELS_STRICT": text}).is_strict is is_strict

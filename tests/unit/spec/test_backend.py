@@ -36,6 +36,7 @@ def test_backend_offers_the_nearest_when_unknown() -> None:
     ],
 )
 def test_gfx_loses_its_flags(name: str, plain: str) -> None:
+    # D4
     assert normalise_gfx(name) == plain
 
 
@@ -43,6 +44,7 @@ def test_gfx_loses_its_flags(name: str, plain: str) -> None:
     "name", ["AMD Instinct MI300X", "", "gfx", "gfx90", "sm_90", "gfx942:", "gfx942:fast+"]
 )
 def test_gfx_is_refused_when_it_names_no_processor(name: str) -> None:
+    # D4
     with pytest.raises(InvalidName) as caught:
         normalise_gfx(name)
     assert caught.value.problem == f"unknown arch {name!r}"
@@ -68,9 +70,20 @@ def test_gfx_is_refused_when_it_names_no_processor(name: str) -> None:
         ("sm_100", "e4m3fn"),
         ("8.6", None),
         ("sm_80", None),
-        ("MI300X", None),
-        ("", None),
+        ("gfx9-4-generic", None),
+        ("gfx12-generic", "e4m3fn"),
     ],
 )
 def test_fp8_format_follows_the_device(arch: str, expected: str | None) -> None:
+    # F1, F4
     assert fp8_format(arch) == expected
+
+
+@pytest.mark.parametrize("arch", ["MI300X", "", "gfx", "sm_"])
+def test_fp8_format_of_an_unknown_device_is_an_error(arch: str) -> None:
+    # F1
+    with pytest.raises(InvalidName) as caught:
+        fp8_format(arch)
+    assert str(caught.value) == (
+        f"unknown arch {arch!r}\n  hint: devices are written gfx942, gfx90a, 9.0 or sm_90"
+    )

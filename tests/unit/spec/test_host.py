@@ -34,6 +34,7 @@ def test_host_forgets_its_accelerator_when_asked_for_cpu() -> None:
     ids=["rocm", "cpu"],
 )
 def test_host_refuses_a_backend_it_lacks(host: Host, supported: str) -> None:
+    # V12
     with pytest.raises(InvalidBackend) as caught:
         host.with_backend(Backend.CUDA)
     assert caught.value.problem == (

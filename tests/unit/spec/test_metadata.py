@@ -16,6 +16,7 @@ from kernelmill.spec.metadata import (
     Metadata,
     Provenance,
     SourceState,
+    assumed_note,
     dumps,
     parse,
 )
@@ -181,6 +182,41 @@ def test_old_metadata_gets_defaults_when_the_variant_is_known(
     assert metadata.backend is backend
     assert metadata.id.startswith(f"_re_lu_{backend}_")
     assert metadata.assumed == ("name", "id", "backend")
+    assert assumed_note(metadata) == (
+        "an old build, whose metadata lacks name, id, backend: defaults are used"
+    )
+    assert parse(dumps(metadata), where="again") == metadata
+
+
+@pytest.mark.parametrize(
+    ("content", "assumed"),
+    [
+        pytest.param(
+            "{}", ("name", "id", "version", "license", "python-depends", "backend"), id="empty"
+        ),
+        pytest.param(
+            '{"python-depends": []}', ("name", "id", "version", "license", "backend"), id="first"
+        ),
+        pytest.param(
+            '{"version": 1, "license": "MIT", "python-depends": [], "backend": {"type": "cuda"}}',
+            ("name", "id"),
+            id="with-backend",
+        ),
+        pytest.param(
+            '{"name": "relu", "id": "_relu_cuda_1", "version": 1, "license": "MIT", "new": {}, '
+            '"python-depends": [], "backend": {"type": "cuda", "archs": ["8.0"], "x": 1}}',
+            (),
+            id="today",
+        ),
+    ],
+)
+def test_metadata_of_every_age_is_read(content: str, assumed: tuple[str, ...]) -> None:
+    # L7
+    where = "build/torch-cuda/metadata.json"
+    metadata = parse(content, where=where, variant=parse_variant("torch-cuda"), name="relu")
+    assert metadata.assumed == assumed
+    assert bool(assumed_note(metadata)) is bool(assumed)
+    assert (metadata.name, metadata.backend) == ("relu", Backend.CUDA)
     assert parse(dumps(metadata), where="again") == metadata
 
 

@@ -74,11 +74,13 @@ CUDA_BUILDS = [f"torch213-cxx11-cu{version}-x86_64-linux" for version in ("126",
 def test_cuda_build_is_chosen_when_same_major_and_not_newer(
     system: str, expected: str | None
 ) -> None:
+    # V1
     name = expected and f"torch213-cxx11-{expected}-x86_64-linux"
     assert chosen(CUDA_BUILDS, host_of(system)) == name
 
 
 def test_every_cuda_build_is_rejected_with_a_reason_when_all_are_newer() -> None:
+    # V1
     assert [it.objection for it in resolve(CUDA_BUILDS, host_of("cu125")).trace] == [
         f"CUDA version ({version}) is not compatible with system CUDA version (12.5)"
         for version in ("13.0", "12.8", "12.6")
@@ -97,6 +99,7 @@ def test_every_cuda_build_is_rejected_with_a_reason_when_all_are_newer() -> None
 def test_stable_abi_build_is_chosen_when_torch_is_new_enough(
     torch: str, expected: str | None
 ) -> None:
+    # V2: "210" is 2.10, not 21.0.
     names = [
         "torch212-cxx11-cu130-x86_64-linux",
         "torch-stable-abi29-cu130-x86_64-linux",
@@ -120,6 +123,7 @@ def test_stable_abi_build_is_chosen_when_torch_is_new_enough(
     ],
 )
 def test_prerelease_counts_as_its_series_and_is_flagged(name: str, torch: str, note: str) -> None:
+    # V4
     (decision,) = resolve([name], host_of(torch=torch)).trace
     assert (decision.objection, decision.note) == ("", note)
 
@@ -236,6 +240,7 @@ def test_metal_build_is_rejected_when_macos_is_old(
 def test_compiled_build_has_a_reason_when_python_is_free_threaded(
     python: tuple[int, int], fits: bool
 ) -> None:
+    # R6
     base = host_of()
     host = Host(
         cpu=base.cpu,
@@ -287,11 +292,13 @@ def test_order_is_stable_abi_torch_tvm_noarch_universal() -> None:
     ],
 )
 def test_pure_python_build_serves_when_nothing_compiled_does(host: Host, expected: str) -> None:
+    # V12
     names = ["torch-cuda", "torch-cpu", "torch-universal", "torch213-cxx11-cpu-x86_64-linux"]
     assert chosen(names, host) == expected
 
 
 def test_newer_rocm_sorts_first_when_minors_have_two_digits() -> None:
+    # V7, R1
     names = [f"torch213-{rocm}-x86_64-linux" for rocm in ("rocm72", "rocm714", "rocm100", "rocm64")]
     trace = resolve(names, host_of("cpu")).trace
     assert [str(it.variant).split("-")[1] for it in trace] == [
@@ -311,6 +318,40 @@ def test_trace_text_names_the_choice_and_each_reason() -> None:
         "torch-cuda: backend (cuda) does not match system backend (cpu) and is not universal"
     )
     assert resolution.skipped == ("notes",)
+
+
+def test_every_build_is_listed_with_a_reason_when_there_is_no_torch() -> None:
+    # V14
+    names = [
+        "torch213-cxx11-cpu-x86_64-linux",
+        "torch-stable-abi29-cu130-x86_64-linux",
+        "torch-cpu",
+    ]
+    resolution = resolve(names, host_of(torch=None))
+    assert trace_text(resolution) == (
+        "torch-cpu compatible, preferred ✅\n"
+        "torch-stable-abi29-cu130-x86_64-linux: "
+        "Torch stable ABI version (2.9) is too new for environment Torch version (None)\n"
+        "torch213-cxx11-cpu-x86_64-linux: "
+        "Torch version (2.13) does not match environment Torch version (None)"
+    )
+
+
+def test_part_of_two_variants_is_judged_the_same_for_both() -> None:
+    # Each framework and backend is judged once per choice: nothing else of a variant may count.
+    names = [
+        f"torch{minor}-{compute}-{cpu}-{system}"
+        for minor in ("212", "213")
+        for compute in ("cpu", "cu130", "cu126")
+        for cpu in ("x86_64", "aarch64")
+        for system in ("linux", "windows")
+    ]
+    host = host_of("cu130")
+    together = {it.variant: it.objection for it in resolve(names, host).trace}
+    assert together == {parse_variant(name): objection(name, host) for name in names}
+    assert [str(it) for it, reason in together.items() if not reason] == [
+        "torch213-cu130-x86_64-linux"
+    ]
 
 
 def error_of(names: list[str], host: Host, *, revision: str = "v1") -> NoVariant:
@@ -341,6 +382,7 @@ def test_no_variant_shows_trace_counts_and_skipped_names() -> None:
     ],
 )
 def test_no_variant_is_one_error_when_there_is_nothing(names: list[str], summary: str) -> None:
+    # V15
     error = error_of(names, host_of(), revision="")
     assert str(error) == (
         f"Cannot find a build variant for this system in org/relu:\n\n{summary}\n"
@@ -377,4 +419,5 @@ def test_no_variant_is_one_error_when_there_is_nothing(names: list[str], summary
     ],
 )
 def test_no_variant_gives_one_way_out(names: list[str], host: Host, hint: str) -> None:
+    # V11: the first one.
     assert error_of(names, host).hint == hint

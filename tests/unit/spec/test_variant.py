@@ -71,6 +71,7 @@ def test_framework_is_read(
 def test_compute_is_read_when_versions_have_no_separator(
     name: str, backend: Backend, version: tuple[int, int] | None
 ) -> None:
+    # V7, R1: the last digit alone is not always the minor version.
     variant = parse_variant(f"torch213-{name}-x86_64-linux")
     assert isinstance(variant, ArchVariant)
     assert variant.compute == Compute(backend=backend, version=version)

@@ -30,6 +30,7 @@ from kernelmill.spec.version import parse_major_minor, parse_release
 def test_release_is_read_when_it_begins_with_two_numbers(
     text: str, series: tuple[int, int], is_prerelease: bool, local: str
 ) -> None:
+    # V4, V5
     release = parse_release(text, what="PyTorch")
     assert release.series == series
     assert release.is_prerelease is is_prerelease
@@ -38,6 +39,7 @@ def test_release_is_read_when_it_begins_with_two_numbers(
 
 
 def test_release_is_read_when_given_a_subclass_of_str() -> None:
+    # V5
     class TorchVersion(str):
         __slots__ = ()
 
@@ -53,6 +55,7 @@ def test_release_is_read_when_given_a_subclass_of_str() -> None:
 
 @pytest.mark.parametrize("text", ["", "2", "main", "nightly-2.7", "2.", ".7", "2.x", "²·³"])
 def test_release_is_refused_when_it_begins_otherwise(text: str) -> None:
+    # V5
     with pytest.raises(InvalidVersion) as caught:
         parse_release(text, what="PyTorch")
     assert caught.value.problem == f"cannot read PyTorch version {text!r}"

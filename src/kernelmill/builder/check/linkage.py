@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.check import Finding
+from kernelmill.builder.check.search_path import check_search_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,12 +22,12 @@ def check_linkage(linkage: Linkage, *, module: str, runtime_soname: str) -> tupl
 
     Args:
         linkage: of the extension.
-        module: the name that Python imports it by.
+        module: the name that Python imports it by; empty for what Python does not import.
         runtime_soname: the one GPU runtime that it may need; empty for none.
     """
     return (
         *_check_entry_point(linkage, module),
-        *_check_search_path(linkage),
+        *check_search_path(linkage),
         *_check_runtime(linkage, runtime_soname),
         *_check_cxx_runtime(linkage),
     )
@@ -34,18 +35,10 @@ def check_linkage(linkage: Linkage, *, module: str, runtime_soname: str) -> tupl
 
 def _check_entry_point(linkage: Linkage, module: str) -> Iterator[Finding]:
     entry_point = f"PyInit_{module}"
-    if all(symbol.name != entry_point for symbol in linkage.defined):
+    if module and all(symbol.name != entry_point for symbol in linkage.defined):
         yield Finding(
             problem=f"Python cannot import the extension: it has no {entry_point}",
             hint="end the binding with REGISTER_EXTENSION(TORCH_EXTENSION_NAME)",
-        )
-
-
-def _check_search_path(linkage: Linkage) -> Iterator[Finding]:
-    for path in (*linkage.rpath, *linkage.runpath):
-        yield Finding(
-            problem=f"the extension has the library search path {path!r}",
-            hint="it would bind libraries of the build machine; remove -rpath from the flags",
         )
 
 

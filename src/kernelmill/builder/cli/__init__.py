@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 _COMMANDS = {
     "init": "init",
     "check-config": "check_config",
+    "check-builds": "check_builds",
+    "check-abi": "check_abi",
+    "update-build": "update_build",
     "list-variants": "list_variants",
     "sdk": "sdk",
     "create-pyproject": "create_pyproject",
@@ -19,6 +22,7 @@ _COMMANDS = {
     "build": "build",
     "test": "test",
     "inspect": "inspect",
+    "hash": "hash",
     "doctor": "doctor",
     "keygen": "keygen",
     "sign": "sign",

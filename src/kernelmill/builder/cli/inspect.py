@@ -6,123 +6,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.cli.options import add_json, print_json
-from kernelmill.builder.inspection import STATUS, find_binary, floor_symbols, inspect_binary
-from kernelmill.builder.toolchain.demangler import demangle
-from kernelmill.builder.wording import count_of
 
 if TYPE_CHECKING:
     import argparse
-
-    from kernelmill.binary.symbols import Linkage
-    from kernelmill.builder.inspection import Inspection, KernelFacts
 
 HELP = "print libraries, symbol versions and device kernels of a binary; executes nothing"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("path", type=Path, metavar="FILE|VARIANT_DIR")
+    parser.add_argument("path", type=Path, metavar="FILE|VARIANT")
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the facts."""
+    from kernelmill.builder.cli.inspection_report import (  # noqa: PLC0415 - heavy
+        as_json,
+        as_lines,
+    )
+    from kernelmill.builder.inspection import (  # noqa: PLC0415 - heavy
+        find_binary,
+        inspect_binary,
+    )
+
     path = find_binary(args.path)
     inspection = inspect_binary(path.read_bytes(), name=path.name)
     if args.json:
-        print_json(_as_json(inspection))
+        print_json(as_json(inspection))
     else:
-        print("\n".join(_as_lines(inspection)))
+        print("\n".join(as_lines(inspection)))
     return 0
-
-
-def _as_json(inspection: Inspection) -> dict[str, object]:
-    return {
-        "name": inspection.name,
-        "size_bytes": inspection.size_bytes,
-        "linkage": inspection.linkage and _linkage_json(inspection.linkage),
-        "device_status": STATUS,
-        "code_objects": [
-            {
-                "arch": it.arch,
-                "code_object_version": it.version,
-                "kernels": [_kernel_json(kernel) for kernel in it.kernels],
-            }
-            for it in inspection.code_objects
-        ],
-    }
-
-
-def _linkage_json(linkage: Linkage) -> dict[str, object]:
-    return {
-        "needed": list(linkage.needed),
-        "search_path": [*linkage.rpath, *linkage.runpath],
-        "version_floors": {it: list(names) for it, names in floor_symbols(linkage).items()},
-    }
-
-
-def _kernel_json(facts: KernelFacts) -> dict[str, object]:
-    kernel, fits = facts.kernel, facts.occupancy
-    return {
-        "name": kernel.name,
-        "vgpr_count": kernel.vgpr_count,
-        "agpr_count": kernel.agpr_count,
-        "sgpr_count": kernel.sgpr_count,
-        "vgpr_spills": kernel.vgpr_spills,
-        "sgpr_spills": kernel.sgpr_spills,
-        "private_bytes": kernel.private_bytes,
-        "lds_bytes": kernel.lds_bytes,
-        "max_workgroup_size": kernel.max_workgroup_size,
-        "code_bytes": kernel.code_size,
-        "waves_per_simd": fits and fits.waves_per_simd,
-        "workgroups_per_cu": fits and fits.workgroups_per_cu,
-        "limited_by": fits and fits.limited_by,
-        "mfma": dict(facts.matrix_instructions),
-    }
-
-
-def _as_lines(inspection: Inspection) -> list[str]:
-    lines = [f"{inspection.name}: {inspection.size_bytes:,} bytes"]
-    if inspection.linkage:
-        lines += _linkage_lines(inspection.linkage)
-    readable = _readable_names(inspection)
-    for code_object in inspection.code_objects:
-        lines.append(f"{code_object.arch} kernels ({STATUS}):")
-        for kernel in code_object.kernels:
-            lines += _kernel_lines(kernel, readable[kernel.kernel.name])
-    return lines
-
-
-def _linkage_lines(linkage: Linkage) -> list[str]:
-    path = ":".join((*linkage.rpath, *linkage.runpath))
-    lines = [f"  needs        {' '.join(linkage.needed)}", f"  search path  {path or 'none'}"]
-    for version, names in floor_symbols(linkage).items():
-        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        lines.append(f"  at least     {version}, for {names[0]}{more}")
-    return lines
-
-
-def _readable_names(inspection: Inspection) -> dict[str, str]:
-    objects = inspection.code_objects
-    return demangle(list(dict.fromkeys(it.kernel.name for obj in objects for it in obj.kernels)))
-
-
-def _kernel_lines(facts: KernelFacts, readable: str) -> list[str]:
-    kernel, fits = facts.kernel, facts.occupancy
-    matrix = ", ".join(f"{count} x {name}" for name, count in facts.matrix_instructions.items())
-    lines = [
-        f"  {readable}",
-        f"    symbol     {kernel.name}",
-        f"    registers  {kernel.vgpr_count} vector (of these {kernel.agpr_count} accumulation), "
-        f"{kernel.sgpr_count} scalar; {kernel.vgpr_spills + kernel.sgpr_spills} spilled, "
-        f"{kernel.private_bytes} bytes of scratch",
-        f"    LDS        {kernel.lds_bytes:,} bytes; "
-        f"{count_of(kernel.max_workgroup_size, 'lane')} a workgroup",
-        f"    matrix     {matrix or 'none'}",
-    ]
-    if fits:
-        lines.append(
-            f"    occupancy  {count_of(fits.waves_per_simd, 'wave')} per SIMD, "
-            f"{count_of(fits.workgroups_per_cu, 'workgroup')} per CU, limited by {fits.limited_by}"
-        )
-    return lines

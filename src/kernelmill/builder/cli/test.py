@@ -52,6 +52,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --emulate: look for races, wild accesses and uninitialised reads as well",
     )
+    parser.add_argument(
+        "--profile",
+        action="store_true",
+        help="with --emulate: print what each kernel did as kernel-emulator run --profile does",
+    )
     add_json(parser)
 
 
@@ -59,7 +64,11 @@ def run(args: argparse.Namespace) -> int:
     """Test, and print a table; status 1 unless every variant passed."""
     root = args.dir.resolve()
     question = plan.parse_question(
-        str(args.dir), backends=args.backend, emulate=args.emulate, sanitize=args.sanitize
+        str(args.dir),
+        backends=args.backend,
+        emulate=args.emulate,
+        sanitize=args.sanitize,
+        profile=args.profile,
     )
     names = read_variants(root)
     planned = plan.plan_trials(names, question, probe_site(sys.executable))

@@ -39,9 +39,10 @@ def command_for(
     command = [python, "-m", "pytest", *tests, f"--junitxml={scratch / RESULTS}", *pytest_args]
     if trial.runner is not Runner.EMULATOR:
         return command
-    sanitize = ["--sanitize"] if trial.sanitize else []
+    watch = ["--sanitize"] if trial.sanitize else []
+    watch += ["--profile"] if trial.profile else []
     report = ["--report", str(scratch / LAUNCHES)]
-    return [python, "-m", "kernelmill.emulator", "run", *sanitize, *report, "--", *command]
+    return [python, "-m", "kernelmill.emulator", "run", *watch, *report, "--", *command]
 
 
 def environment_for(trial: Trial, environ: Mapping[str, str], *, root: Path) -> dict[str, str]:

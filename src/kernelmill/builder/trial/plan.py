@@ -40,6 +40,7 @@ class Question:
     """Empty for every one that is built and can run."""
     emulate: bool = False
     sanitize: bool = False
+    profile: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,7 @@ class Trial:
     rocm: tuple[int, int] | None = None
     """The ROCm that the variant is for."""
     sanitize: bool = False
+    profile: bool = False
 
     @property
     def title(self) -> str:
@@ -79,7 +81,12 @@ class Plan:
 
 
 def parse_question(
-    folder: str, *, backends: Sequence[str] | None, emulate: bool, sanitize: bool
+    folder: str,
+    *,
+    backends: Sequence[str] | None,
+    emulate: bool,
+    sanitize: bool,
+    profile: bool = False,
 ) -> Question:
     """Read the arguments of ``test``.
 
@@ -89,11 +96,15 @@ def parse_question(
     asked = parse_backends(backends or (), where="--backend")
     if sanitize and not emulate:
         raise PlanError("only emulated kernels can be sanitized", hint="add --emulate")
+    if profile and not emulate:
+        raise PlanError("only emulated kernels can be profiled", hint="add --emulate")
     if emulate and asked and Backend.ROCM not in asked:
         raise PlanError(
             "only ROCm kernels can be emulated", hint="add --backend rocm, or leave out --emulate"
         )
-    return Question(folder=folder, backends=asked, emulate=emulate, sanitize=sanitize)
+    return Question(
+        folder=folder, backends=asked, emulate=emulate, sanitize=sanitize, profile=profile
+    )
 
 
 def plan_trials(names: Sequence[str], question: Question, site: Site) -> Plan:
@@ -182,6 +193,7 @@ def _trials_of(
             runner=Runner.EMULATOR if question.emulate else Runner.GPU,
             rocm=version,
             sanitize=question.sanitize,
+            profile=question.profile,
         )
 
 

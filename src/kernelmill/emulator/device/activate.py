@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kernelmill.emulator.device.errors import DeviceError
@@ -69,4 +70,10 @@ def make_session(settings: Settings) -> Session:
     from kernelmill.emulator.hip_runtime.session import Session  # noqa: PLC0415 - see above
     from kernelmill.emulator.launch import run_dispatch  # noqa: PLC0415 - see above
 
-    return Session(execute=run_dispatch, sanitize=settings.sanitize, log_folder=settings.log_folder)
+    limit = settings.max_instructions
+    return Session(
+        execute=run_dispatch if limit is None else partial(run_dispatch, max_steps=limit),
+        sanitize=settings.sanitize,
+        profile=settings.profile,
+        log_folder=settings.log_folder,
+    )

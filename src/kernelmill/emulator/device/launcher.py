@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelmill.emulator.device.errors import CommandError
-from kernelmill.emulator.device.settings import ACTIVE, LOG, SANITIZE
+from kernelmill.emulator.device.settings import ACTIVE, LOG, MAX_INSTRUCTIONS, PROFILE, SANITIZE
 from kernelmill.emulator.hip_runtime.properties import TARGET
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ def child_environment(
     runtimes: Iterable[Path],
     log_folder: Path,
     sanitize: bool,
+    profile: bool = False,
+    max_instructions: int | None = None,
 ) -> dict[str, str]:
     """Return the environment in which a command sees the emulated device.
 
@@ -40,12 +42,16 @@ def child_environment(
         runtimes: the compiled stand-ins.
         log_folder: where processes write their launches down.
         sanitize: look for faults.
+        profile: count what launches ask of memory and LDS.
+        max_instructions: after which a kernel is taken to be stuck.
     """
     folders = [str(path.parent) for path in runtimes]
     return {
         **environ,
         ACTIVE: "1",
         SANITIZE: str(int(sanitize)),
+        **({PROFILE: "1"} if profile else {}),
+        **({MAX_INSTRUCTIONS: str(max_instructions)} if max_instructions else {}),
         LOG: str(log_folder),
         "PYTHONPATH": _prepend([str(STARTUP)], environ.get("PYTHONPATH")),
         "LD_LIBRARY_PATH": _prepend(folders, environ.get("LD_LIBRARY_PATH")),
@@ -104,6 +110,13 @@ def render_report(command: Sequence[str], status: int, launches: Sequence[Launch
         "launches": list(launches),
     }
     return json.dumps(content, indent=2, sort_keys=True) + "\n"
+
+
+def render_profile(launches: Sequence[Launch]) -> str:
+    """Return the profile file: JSON with every kernel that was profiled."""
+    from kernelmill.emulator.profile import add_up, to_json  # noqa: PLC0415 - NumPy: 0.2 s
+
+    return json.dumps(to_json(add_up(launches)), indent=2, sort_keys=True) + "\n"
 
 
 def write_report(path: Path, text: str) -> None:

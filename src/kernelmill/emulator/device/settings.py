@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 ACTIVE: Final = "KERNELMILL_EMULATOR"
 """Set to 1: Python processes with our start-up hook on their path emulate."""
 SANITIZE: Final = "KERNELMILL_EMULATOR_SANITIZE"
+PROFILE: Final = "KERNELMILL_EMULATOR_PROFILE"
+MAX_INSTRUCTIONS: Final = "KERNELMILL_EMULATOR_MAX_INSTRUCTIONS"
 LOG: Final = "KERNELMILL_EMULATOR_LOG"
 ROCM: Final = "KERNELMILL_EMULATOR_ROCM"
 ANY_TORCH: Final = "KERNELMILL_EMULATOR_ANY_TORCH"
@@ -29,6 +31,10 @@ class Settings:
 
     is_active: bool
     sanitize: bool
+    profile: bool
+    """Count what launches ask of memory and LDS."""
+    max_instructions: int | None
+    """After which a kernel is taken to be stuck."""
     log_folder: Path | None
     """Where processes write their launches down."""
     rocm: str
@@ -47,12 +53,14 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
     """Return the settings in ``environ``.
 
     Raises:
-        DeviceError: a switch has a value other than 0 or 1.
+        DeviceError: a switch has a value other than 0 or 1, or a number is none.
     """
     log = environ.get(LOG)
     return Settings(
         is_active=_switch(environ, ACTIVE),
         sanitize=_switch(environ, SANITIZE),
+        profile=_switch(environ, PROFILE),
+        max_instructions=_count(environ, MAX_INSTRUCTIONS),
         log_folder=Path(log) if log else None,
         rocm=environ.get(ROCM) or DEFAULT_ROCM,
         allows_any_torch=_switch(environ, ANY_TORCH),
@@ -67,6 +75,15 @@ def _switch(environ: Mapping[str, str], name: str) -> bool:
     if value not in {"", "0", "1"}:
         raise DeviceError(f"{value!r} is neither 0 nor 1", where=name, hint=f"set {name}=1")
     return value == "1"
+
+
+def _count(environ: Mapping[str, str], name: str) -> int | None:
+    value = environ.get(name, "")
+    if not value:
+        return None
+    if not (value.isascii() and value.isdecimal() and int(value)):
+        raise DeviceError(f"{value!r} is not a number of instructions", where=name)
+    return int(value)
 
 
 def _cache(environ: Mapping[str, str]) -> Path:

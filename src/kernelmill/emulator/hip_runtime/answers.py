@@ -95,6 +95,7 @@ class Answers:
             vgpr_count=kernel.vgpr_count,
             lds_bytes=kernel.lds_bytes + dynamic_lds_bytes,
             workgroup_size=block_size,
+            sgpr_count=kernel.sgpr_count,
         )
         answer = facts.contents
         answer.registers = kernel.vgpr_count

@@ -33,11 +33,17 @@ class Report(Protocol):
     def findings(self) -> Sequence[object]:
         """What the sanitizer found."""
 
+    @property
+    def profile(self) -> dict[str, object] | None:
+        """What was counted, if that was asked for."""
+
 
 class Executor(Protocol):
     """Runs device code. The emulator's is ``kernelmill.emulator.launch.run_dispatch``."""
 
-    def __call__(self, dispatch: Dispatch, memory: Memory, *, sanitize: bool) -> Report:
+    def __call__(
+        self, dispatch: Dispatch, memory: Memory, *, sanitize: bool, profile: bool
+    ) -> Report:
         """Run one launch to its end."""
 
 
@@ -57,6 +63,8 @@ class LaunchRecord:
     """Of the sanitizer: the fields of each, and as ``text`` a sentence."""
     error: str
     """Why it failed; empty when it ran to its end."""
+    profile: dict[str, object] | None = None
+    """What was counted, if that was asked for."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,6 +73,7 @@ class Session:
 
     execute: Executor
     sanitize: bool = False
+    profile: bool = False
     log_folder: Path | None = None
     """Where each launch is also written down, for the process that watches this one."""
     memory: Memory = field(default_factory=Memory)
@@ -145,7 +154,9 @@ class Session:
             self.sync_memory()
             started = time.perf_counter()
             try:
-                report = self.execute(dispatch, self.memory, sanitize=self.sanitize)
+                report = self.execute(
+                    dispatch, self.memory, sanitize=self.sanitize, profile=self.profile
+                )
             except Exception as error:
                 error.add_note(
                     f"in kernel {dispatch.kernel}, grid {dispatch.grid}, block {dispatch.block}"
@@ -158,6 +169,7 @@ class Session:
                 started,
                 instructions=report.instructions,
                 findings=tuple(map(_record, report.findings)),
+                profile=report.profile,
             )
 
     def _log(
@@ -168,6 +180,7 @@ class Session:
         instructions: int = 0,
         findings: tuple[dict[str, object], ...] = (),
         error: str = "",
+        profile: dict[str, object] | None = None,
     ) -> None:
         record = LaunchRecord(
             kernel=dispatch.kernel,
@@ -177,6 +190,7 @@ class Session:
             instructions=instructions,
             findings=findings,
             error=error,
+            profile=profile,
         )
         self.launches.append(record)
         if self.log_folder:

@@ -288,7 +288,9 @@ def _logic() -> dict[str, Vector]:
         "v_bcnt_u32_b32": vop("u32 u32 u32", lambda a, b: np.bitwise_count(a).astype(U32) + b),
         "v_perm_b32": vop("b32 b32 b32 b32", permute_bytes),
         "v_pack_b32_f16": vop(
-            "b32 b16 b16", lambda a, b: a.astype(U32) | (b.astype(U32) << U32(16))
+            # Mere bits, but real constants are halves.
+            "b32 f16 f16",
+            lambda a, b: a.view(U16).astype(U32) | (b.view(U16).astype(U32) << U32(16)),
         ),
         "v_cvt_pk_u16_u32": vop("u32 u32 u32", _pack_saturated(0, 0xFFFF)),
         "v_cvt_pk_i16_i32": vop("u32 i32 i32", _pack_saturated(-0x8000, 0x7FFF)),

@@ -11,7 +11,19 @@ if TYPE_CHECKING:
 
 COMMANDS: Final = {
     name: f"kernelmill.runtime.cli.{name.replace('-', '_')}"
-    for name in ("explain", "doctor", "info", "versions", "verify-signature", "upload")
+    for name in (
+        "explain",
+        "doctor",
+        "info",
+        "versions",
+        "verify-signature",
+        "update",
+        "lock",
+        "download",
+        "export",
+        "upload",
+        "benchmark",
+    )
 }
 
 

@@ -40,9 +40,13 @@ def run(args: argparse.Namespace) -> int:
 def print_explanation(explanation: Explanation) -> None:
     """Print facts, then the builds, best first."""
     choice, resolution = explanation.choice, explanation.resolution
+    from kernelmill.runtime.tree import label  # noqa: PLC0415 - only this command needs it
+
     print_facts(
         {
+            **({"override": explanation.override} if explanation.override else {}),
             "repository": f"{explanation.repo} on {explanation.endpoint}",
+            **_moves(explanation),
             "trust": explanation.distrust or "trusted",
             "revision": f"{choice.name} ({choice.commit})",
             **({"advice": choice.advice} if choice.advice else {}),
@@ -50,6 +54,13 @@ def print_explanation(explanation: Explanation) -> None:
             "cached": explanation.folder if explanation.is_cached else "no",
         }
     )
+    if explanation.dependencies:
+        print()
+        needs = [
+            (label(it.wanted), it.found or "nowhere", it.objection.partition("\n")[0])
+            for it in explanation.dependencies
+        ]
+        print_table(("needs", "found", "reason"), needs)
     if not (resolution.trace or resolution.skipped):
         return
     print()
@@ -65,10 +76,18 @@ def print_explanation(explanation: Explanation) -> None:
     print_table(("build", "fits", "reason"), rows)
 
 
+def _moves(explanation: Explanation) -> dict[str, str]:
+    if not explanation.redirected_from:
+        return {}
+    return {"moved": " -> ".join((*explanation.redirected_from, explanation.repo))}
+
+
 def _why_nothing(explanation: Explanation) -> str:
     if not explanation.resolution.trace:
         versions = ", ".join(f"v{number}" for number in explanation.versions) or "none"
         return f"here: {explanation.choice.name} has no builds; versions: {versions}"
     if explanation.resolution.chosen is None:
         return "here: no build fits this machine"
+    if any(each.objection for each in explanation.dependencies):
+        return "here: something that it needs cannot be had"
     return "without trust_remote_code"

@@ -1,6 +1,7 @@
 """What loading needs from a Hub, as a protocol.
 
-``remote`` speaks it over HTTP, ``cached`` from what is remembered.
+``remote`` speaks it over HTTP, ``cached`` from what is remembered, and ``remembered`` decides which
+of the two is asked.
 """
 
 from __future__ import annotations
@@ -31,6 +32,15 @@ class RemoteFile:
     path: str
     """From the repository's root, with ``/``."""
     size_bytes: int
+    oid: str = ""
+    """git's id of the blob; empty where nobody knows it."""
+    sha256: str = ""
+    """Of the content, for a large file, whose blob in git is a pointer; else empty."""
+
+    @property
+    def blob_name(self) -> str:
+        """The name that huggingface_hub's cache gives the content: its ETag."""
+        return self.sha256 or self.oid
 
 
 class Hub(Protocol):
@@ -51,8 +61,11 @@ class Hub(Protocol):
     def fetch_trust(self, organisation: str) -> bool | None:
         """Tell whether the Hub vouches for ``organisation``; None when there is no such one."""
 
-    def fetch_refs(self, repo: RepoId) -> Refs:
-        """Return the repository's branches and tags."""
+    def fetch_refs(self, repo: RepoId, wanted: str = "") -> Refs:
+        """Return the repository's branches and tags.
+
+        ``wanted`` is the branch that is looked for: memory alone does not say that it is missing.
+        """
 
     def fetch_commit(self, repo: RepoId, revision: str) -> str:
         """Return the commit that a branch, tag, full ref or commit id names."""
@@ -63,5 +76,7 @@ class Hub(Protocol):
     def fetch_files(self, repo: RepoId, commit: str, folder: str) -> tuple[RemoteFile, ...]:
         """Return every file below ``folder``; none when there is no such folder."""
 
-    def download(self, repo: RepoId, commit: str, paths: Iterable[str], cache_dir: Path) -> None:
+    def download(
+        self, repo: RepoId, commit: str, files: Iterable[RemoteFile], cache_dir: Path
+    ) -> None:
         """Put files into ``cache_dir`` in huggingface_hub's layout; those already there stay."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.errors import NotCached
 from kernelmill.runtime.hub import Refs, RemoteFile
+from kernelmill.runtime.records import Records
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,23 +25,32 @@ class CachedHub:
     cache: Cache
     is_offline: Final = True
 
-    def fetch_trust(self, organisation: str) -> bool | None:  # noqa: ARG002 - the protocol's name
-        """Know nothing about anyone."""
-        return None
+    @property
+    def records(self) -> Records:
+        """What the Hub said when it was asked."""
+        return Records(self.cache)
 
-    def fetch_refs(self, repo: RepoId) -> Refs:
-        """Return the branches and tags as they were when last asked for."""
+    def fetch_trust(self, organisation: str) -> bool | None:
+        """Return the Hub's last word; None where it never spoke of ``organisation``."""
+        vouch = self.records.read_trust(organisation)
+        return vouch.is_trusted if vouch else None
+
+    def fetch_refs(self, repo: RepoId, wanted: str = "") -> Refs:  # noqa: ARG002 - nothing to ask
+        """Return the branches and tags whose builds were fetched, as they were then."""
         return Refs(branches=self.cache.read_refs(repo), tags={})
 
     def fetch_commit(self, repo: RepoId, revision: str) -> str:
-        """Return the commit that ``revision`` had when it was last asked for."""
-        commit = self.cache.read_refs(repo).get(revision)
-        if commit is None:
+        """Return the commit that ``revision`` had when its build was last fetched."""
+        commit = self.cache.read_ref(repo, revision)
+        if not commit:
             raise self._missing(repo, f"revision '{revision}' of '{repo}'")
         return commit
 
     def fetch_folders(self, repo: RepoId, commit: str, folder: str) -> tuple[str, ...]:
-        """Return the names of the folders in ``folder`` that were fetched."""
+        """Return the names of the folders in ``folder``: all that there were, or those fetched."""
+        names = self.records.read_folders(repo, commit, folder)
+        if names is not None:
+            return names
         snapshot = self.cache.snapshot(repo, commit)
         if not snapshot.is_dir():
             raise NotCached(
@@ -52,7 +62,10 @@ class CachedHub:
         return tuple(sorted(path.name for path in snapshot.glob(f"{folder}/*") if path.is_dir()))
 
     def fetch_files(self, repo: RepoId, commit: str, folder: str) -> tuple[RemoteFile, ...]:
-        """Return the files below ``folder`` that were fetched."""
+        """Return the files below ``folder``: all that there were, or those fetched."""
+        files = self.records.read_files(repo, commit, folder)
+        if files is not None:
+            return files
         snapshot = self.cache.snapshot(repo, commit)
         paths = sorted(path for path in (snapshot / folder).rglob("*") if path.is_file())
         return tuple(
@@ -60,12 +73,14 @@ class CachedHub:
             for path in paths
         )
 
-    def download(self, repo: RepoId, commit: str, paths: Iterable[str], cache_dir: Path) -> None:
+    def download(
+        self, repo: RepoId, commit: str, files: Iterable[RemoteFile], cache_dir: Path
+    ) -> None:
         """Do nothing when every file is here, and refuse otherwise."""
         snapshot = self.cache.snapshot(repo, commit)
-        for path in paths:
-            if not (snapshot / path).is_file():
-                raise self._missing(repo, f"{path} of '{repo}'", cache_dir)
+        for file in files:
+            if not (snapshot / file.path).is_file():
+                raise self._missing(repo, f"{file.path} of '{repo}'", cache_dir)
 
     def _missing(self, repo: RepoId, what: str, where: Path | None = None) -> NotCached:
         return NotCached(

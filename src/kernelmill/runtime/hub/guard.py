@@ -136,3 +136,17 @@ def ensure_commit(value: object) -> str:
         f"the Hub says that the commit is {str(value)[:80]!r}",
         hint="check that HF_ENDPOINT is a Hub",
     )
+
+
+def ensure_hash(value: object) -> str:
+    """Return the hash of a file's content as a Hub gave it; files are named after it.
+
+    Raises:
+        HubError: it is something else.
+    """
+    if isinstance(value, str) and COMMIT.fullmatch(value):
+        return value
+    raise HubError(
+        f"the Hub says that the hash of a file is {str(value)[:80]!r}",
+        hint="check that HF_ENDPOINT is a Hub",
+    )

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from huggingface_hub import HfApi, RepoFile, RepoFolder
+from huggingface_hub import HfApi, RepoFile, RepoFolder, hf_hub_url
+from huggingface_hub.constants import HF_HUB_DOWNLOAD_TIMEOUT
 from huggingface_hub.errors import (
     BadRequestError,
     EntryNotFoundError,
@@ -19,6 +20,11 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
+from huggingface_hub.utils import (  # type: ignore[attr-defined]
+    build_hf_headers,
+    hf_raise_for_status,
+    http_stream_backoff,
+)
 
 from kernelmill.runtime.errors import (
     AccessDenied,
@@ -28,7 +34,14 @@ from kernelmill.runtime.errors import (
     RevisionNotFound,
 )
 from kernelmill.runtime.hub import Refs, RemoteFile
-from kernelmill.runtime.hub.guard import ANSWER_TIMEOUT_S, ensure_commit, guard_client, time_limit
+from kernelmill.runtime.hub.blobs import BlobStore
+from kernelmill.runtime.hub.guard import (
+    ANSWER_TIMEOUT_S,
+    ensure_commit,
+    ensure_hash,
+    guard_client,
+    time_limit,
+)
 from kernelmill.runtime.settings import API_VERSION
 from kernelmill.spec.errors import HubError, KernelError
 
@@ -44,6 +57,10 @@ UNREACHABLE_HINT: Final = (
 )
 DOWNLOAD_THREADS: Final = 8
 """huggingface_hub's own number for a snapshot."""
+DOWNLOAD_RETRIES: Final = 3
+CHUNK_BYTES: Final = 1 << 20
+PARTIAL_CONTENT: Final = 206
+TOO_MANY_REQUESTS: Final = 429
 MAX_ENTRIES: Final = 100_000
 """Most files and folders one listing may have: a Hub could send pages for ever."""
 
@@ -75,13 +92,14 @@ class RemoteHub:
         self._endpoint = endpoint
         self._timeout_s = timeout_s
         # NOTE: huggingface_hub reads HF_ENDPOINT when it is imported; ours is of this call.
+        self._user_agent = (
+            user_agent if user_agent is None or isinstance(user_agent, str) else dict(user_agent)
+        )
         self._api = HfApi(
             endpoint=endpoint,
             library_name="kernels",
             library_version=API_VERSION,
-            user_agent=user_agent
-            if user_agent is None or isinstance(user_agent, str)
-            else dict(user_agent),
+            user_agent=self._user_agent,
         )
 
     @property
@@ -102,7 +120,7 @@ class RemoteHub:
         is_meant = str(overview.name).lower() == organisation.lower()
         return is_meant and getattr(overview, "trustedKernelPublisher", False) is True
 
-    def fetch_refs(self, repo: RepoId) -> Refs:
+    def fetch_refs(self, repo: RepoId, wanted: str = "") -> Refs:  # noqa: ARG002 - all are listed
         """Return the repository's branches and tags."""
         with time_limit(self._timeout_s), translated_errors(self._endpoint, repo=repo):
             refs = self._api.list_repo_refs(str(repo), repo_type=REPO_TYPE)
@@ -131,11 +149,7 @@ class RemoteHub:
     def fetch_files(self, repo: RepoId, commit: str, folder: str) -> tuple[RemoteFile, ...]:
         """Return every file below ``folder``; none when there is no such folder."""
         entries = self._fetch_tree(repo, commit, folder, is_recursive=True)
-        return tuple(
-            RemoteFile(path=entry.path, size_bytes=entry.size)
-            for entry in entries
-            if isinstance(entry, RepoFile)
-        )
+        return tuple(_file(entry) for entry in entries if isinstance(entry, RepoFile))
 
     def _fetch_tree(
         self, repo: RepoId, commit: str, folder: str, *, is_recursive: bool
@@ -161,23 +175,61 @@ class RemoteHub:
                     raise TypeError(f"{entry.size!r:.80} is no size")
             return entries
 
-    def download(self, repo: RepoId, commit: str, paths: Iterable[str], cache_dir: Path) -> None:
+    def download(
+        self, repo: RepoId, commit: str, files: Iterable[RemoteFile], cache_dir: Path
+    ) -> None:
         """Put files into ``cache_dir`` in huggingface_hub's layout; those already there stay."""
         guard_client()
+        store = BlobStore(cache_dir / f"{REPO_TYPE}s--{repo.namespace}--{repo.name}")
 
-        def fetch(path: str) -> None:
+        def fetch(same: list[RemoteFile]) -> None:
             with translated_errors(self._endpoint, repo=repo, revision=commit):
-                self._api.hf_hub_download(
-                    str(repo), path, repo_type=REPO_TYPE, revision=commit, cache_dir=cache_dir
-                )
+                if not store.has(same[0]):
+                    self._fetch_blob(repo, commit, same[0], store)
+                for file in same:
+                    store.link(file, commit)
 
+        by_content: dict[str, list[RemoteFile]] = {}
+        for file in files:
+            by_content.setdefault(file.blob_name, []).append(file)
         with ThreadPoolExecutor(DOWNLOAD_THREADS, thread_name_prefix="kernelmill-fetch") as pool:
             try:
-                for future in [pool.submit(fetch, path) for path in paths]:
+                for future in [pool.submit(fetch, same) for same in by_content.values()]:
                     future.result()
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+
+    def _fetch_blob(self, repo: RepoId, commit: str, file: RemoteFile, store: BlobStore) -> None:
+        """Fetch one file with one request, or go on where an earlier one stopped."""
+        url = hf_hub_url(
+            str(repo), file.path, repo_type=REPO_TYPE, revision=commit, endpoint=self._endpoint
+        )
+        with store.receive(file) as blob:
+            if blob.is_whole:
+                return
+            headers = build_hf_headers(
+                library_name="kernels",
+                library_version=API_VERSION,
+                user_agent=self._user_agent,
+            )
+            if blob.size_bytes:
+                headers["Range"] = f"bytes={blob.size_bytes}-"
+            with http_stream_backoff(
+                "GET",
+                url,
+                headers=headers,
+                timeout=HF_HUB_DOWNLOAD_TIMEOUT,
+                follow_redirects=True,
+                max_retries=DOWNLOAD_RETRIES,
+                retry_on_exceptions=(),
+                retry_on_status_codes=(408, 429),
+            ) as reply:
+                hf_raise_for_status(reply)
+                if reply.status_code != PARTIAL_CONTENT:
+                    blob.restart()
+                for chunk in reply.iter_bytes(CHUNK_BYTES):
+                    blob.write(chunk)
 
 
 @contextmanager
@@ -246,6 +298,17 @@ def _translate(
             return None
 
 
+def _file(entry: RepoFile) -> RemoteFile:
+    """Return a file of a listing. Its blob in the cache is named after what the Hub says here."""
+    sha256 = entry.lfs.sha256 if entry.lfs else ""
+    return RemoteFile(
+        path=entry.path,
+        size_bytes=entry.size,
+        oid=ensure_hash(entry.blob_id),
+        sha256=ensure_hash(sha256) if sha256 else "",
+    )
+
+
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{value!r:.80} is no name")
@@ -268,7 +331,9 @@ def _refusal(error: HfHubHTTPError, where: str) -> HubError:
             where=where,
             hint="change what the Hub objects to",
         )
-    return HubError(
+    # A Hub that is overloaded or broken is as good as none: what was fetched before may be used.
+    is_down = status == TOO_MANY_REQUESTS or status >= 500
+    return (HubUnreachable if is_down else HubError)(
         f"the Hub failed: {said} (HTTP {status})", where=where, hint="try again in a while"
     )
 

@@ -38,10 +38,13 @@ def plan(
     backends: list[str] | None = None,
     emulate: bool = False,
     sanitize: bool = False,
+    profile: bool = False,
     at: Site | None = None,
 ) -> Plan:
     """Plan what ``kernel-builder test gemm`` does."""
-    question = parse_question("gemm", backends=backends, emulate=emulate, sanitize=sanitize)
+    question = parse_question(
+        "gemm", backends=backends, emulate=emulate, sanitize=sanitize, profile=profile
+    )
     return plan_trials(names, question, at or site())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.builder.trial.fakes import CPU, OLD_ROCM, ROCM, plan, site
@@ -22,11 +23,19 @@ def test_pytest_is_run_directly_when_nothing_is_emulated() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sanitize", "option"),
-    [pytest.param(False, [], id="plain"), pytest.param(True, ["--sanitize"], id="sanitized")],
+    ("watch", "option"),
+    [
+        pytest.param({}, [], id="plain"),
+        pytest.param({"sanitize": True}, ["--sanitize"], id="sanitized"),
+        pytest.param(
+            {"sanitize": True, "profile": True}, ["--sanitize", "--profile"], id="profiled"
+        ),
+    ],
 )
-def test_pytest_is_run_by_the_emulator_when_emulated(*, sanitize: bool, option: list[str]) -> None:
-    (trial,) = plan([ROCM], emulate=True, sanitize=sanitize).trials
+def test_pytest_is_run_by_the_emulator_when_emulated(
+    watch: dict[str, Any], option: list[str]
+) -> None:
+    (trial,) = plan([ROCM], emulate=True, **watch).trials
     made = command_for(trial, python="python", scratch=SCRATCH, pytest_args=[])
     emulator = ["python", "-m", "kernelmill.emulator", "run"]
     assert made == [*emulator, *option, "--report", "/scratch/launches.json", "--", *PYTEST]

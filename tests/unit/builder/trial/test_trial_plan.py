@@ -119,6 +119,13 @@ def test_rocm_is_left_out_with_a_reason_when_there_is_no_gpu_and_nobody_asked() 
         ),
         pytest.param(
             [CPU],
+            {"profile": True},
+            InputError,
+            "only emulated kernels can be profiled\n  hint: add --emulate",
+            id="profile-alone",
+        ),
+        pytest.param(
+            [CPU],
             {"backends": ["cpu"], "emulate": True},
             InputError,
             "only ROCm kernels can be emulated",

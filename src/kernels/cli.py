@@ -1,0 +1,5 @@
+"""The ``kernels`` command."""
+
+from kernelmill.runtime.cli import main
+
+__all__ = ["main"]

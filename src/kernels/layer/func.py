@@ -1,0 +1,15 @@
+"""Kernels for functions."""
+
+from kernelmill.runtime.layers import (
+    FuncRepository,
+    LocalFuncRepository,
+    LockedFuncRepository,
+    use_kernel_func_from_hub,
+)
+
+__all__ = [
+    "FuncRepository",
+    "LocalFuncRepository",
+    "LockedFuncRepository",
+    "use_kernel_func_from_hub",
+]

@@ -1,0 +1,9 @@
+"""Lock files."""
+
+from kernelmill.runtime.locking import (
+    write_egg_lockfile,
+)
+
+__all__ = [
+    "write_egg_lockfile",
+]

@@ -1,0 +1,43 @@
+"""Build variants, and which of them fit this machine."""
+
+from kernelmill.runtime.upstream.variants import (
+    Arch,
+    ArchVariant,
+    Decision,
+    Noarch,
+    NoarchVariant,
+    Torch,
+    TorchNoarch,
+    TorchStableAbi,
+    TvmFfi,
+    Variant,
+    VariantAccepted,
+    VariantRejected,
+    get_kernel_variants,
+    get_variants_local,
+    parse_variant,
+    resolve_variant,
+    resolve_variants,
+    variants_trace_str,
+)
+
+__all__ = [
+    "Arch",
+    "ArchVariant",
+    "Decision",
+    "Noarch",
+    "NoarchVariant",
+    "Torch",
+    "TorchNoarch",
+    "TorchStableAbi",
+    "TvmFfi",
+    "Variant",
+    "VariantAccepted",
+    "VariantRejected",
+    "get_kernel_variants",
+    "get_variants_local",
+    "parse_variant",
+    "resolve_variant",
+    "resolve_variants",
+    "variants_trace_str",
+]
