@@ -176,6 +176,17 @@ def test_build_runs_in_the_real_torch(built: Path, tmp_path: Path) -> None:
     assert done.stdout == "0 thrown on purpose, 42\n"
 
 
+def test_symbol_that_torch_does_not_export_is_refused(env: dict[str, str], tmp_path: Path) -> None:
+    source = "namespace c10 { int nobody(); }\nint answer() { return c10::nobody(); }\n"
+    for path, text in {**BARE, "src/host.cpp": source}.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    done = run(env, "build", tmp_path, "--variant", VARIANT)
+    assert done.returncode == 1
+    assert "the PyTorch at hand does not export _ZN3c106nobodyEv" in done.stderr
+    assert not (tmp_path / "build").exists()
+
+
 def test_sdks_are_listed_and_verified(env: dict[str, str]) -> None:
     assert run(env, "sdk", "verify").stdout == (
         "abi-stubs-2.28: as it was made\ntorch-2.99.0+made.up: as it was made\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,10 +15,11 @@ from kernelmill.binary import elf
 from kernelmill.binary.symbols import read_linkage
 from kernelmill.builder.backends import rules_for
 from kernelmill.builder.check import require_no_findings
+from kernelmill.builder.check.exports import read_exports
 from kernelmill.builder.check.headers import check_headers
 from kernelmill.builder.check.lint import lint_sources
-from kernelmill.builder.check.policies import DEFAULT_POLICY
-from kernelmill.builder.check.torch_symbols import check_torch_symbols
+from kernelmill.builder.check.policies import DEFAULT_POLICY, read_policies
+from kernelmill.builder.check.symbols import check_symbols
 from kernelmill.builder.check.variant import check_doubts, check_floor, check_variant
 from kernelmill.builder.compile import Workspace, compile_project, read_dependencies
 from kernelmill.builder.errors import PlanError
@@ -30,7 +32,6 @@ from kernelmill.builder.package import (
 from kernelmill.builder.plan import plan_build
 from kernelmill.builder.render import render_project
 from kernelmill.builder.render.metadata import draft_metadata
-from kernelmill.builder.sdk.stub import exported_names
 from kernelmill.builder.targets import find_target
 from kernelmill.builder.toolchain import compiler_versions
 from kernelmill.builder.toolchain.git import probe_source_state
@@ -178,20 +179,22 @@ def _check_sources(
 
 
 def _check_torch(plan: BuildPlan, staged: Path) -> tuple[Finding, ...]:
-    """Compare with the stubs of a torch that is not installed: nothing here can load the build."""
+    """Compare with the stubs of a torch that is not installed: nothing here can load the build.
+
+    A header may declare what no library exports; a linker says nothing about that.
+    """
     if plan.torch.is_installed:
         return ()
-    names = exported_names(Path(plan.torch.lib))
-    release = str(plan.torch.release)
-    return tuple(
-        finding
-        for file in sorted(staged.glob("*.so"))
-        for finding in check_torch_symbols(
-            read_linkage(elf.parse(file.read_bytes(), where=file.name)).undefined,
-            names,
-            torch=release,
-        )
+    exports, system = _read_exports(Path(plan.torch.lib)), read_policies().libraries
+    linkages = (
+        read_linkage(elf.parse(it.read_bytes(), where=it.name)) for it in staged.glob("*.so")
     )
+    return tuple(
+        finding for it in linkages for finding in check_symbols(it, system=system, torch=exports)
+    )
+
+
+_read_exports = cache(read_exports)
 
 
 def _describe(plan: BuildPlan, tree: KernelTree, toolchain: Toolchain, staged: Path) -> Metadata:

@@ -7,18 +7,14 @@ reads it as it reads the real library; nothing can run it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from operator import attrgetter
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from kernelmill.binary import elf
 from kernelmill.binary.elf import HEADER, LITTLE_ENDIAN, MAGIC, SECTION, SEGMENT, SYMBOL
-from kernelmill.binary.symbols import read_exports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
 X86_64: Final = 62
 AARCH64: Final = 183
@@ -71,13 +67,6 @@ def write_stub(soname: str, symbols: Iterable[StubSymbol], *, machine: int = X86
     soname_offset = strings.add(soname)
     parts[".dynstr"] = bytes(strings.content)
     return _assemble(parts, soname_offset, len(versions) + 1, len(ordered), machine)
-
-
-@cache
-def exported_names(folder: Path) -> frozenset[str]:
-    """Return the names of every symbol that the libraries in ``folder`` offer."""
-    libraries = (elf.parse(it.read_bytes(), where=it.name) for it in sorted(folder.glob("*.so")))
-    return frozenset(it.name for library in libraries for it in read_exports(library))
 
 
 class _Strings:
