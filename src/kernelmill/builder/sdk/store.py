@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
 import tempfile
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 VARIABLE: Final = "KERNELMILL_SDKS"
 RECORD_NAME: Final = "sdk.json"
 TREE_NAME: Final = "tree"
+_SCRATCH: Final = ".new-"
+_LEFTOVER_AGE_S: Final = 24 * 3600
 _SPELLING: Final = re.compile(r"(?P<kind>[a-z]+(?:-[a-z]+)*)-(?P<version>[0-9][A-Za-z0-9.+]*)")
 _NUMBERS: Final = re.compile(r"[0-9]+")
 
@@ -114,7 +118,8 @@ class Store:
         """Give a folder on the store's file system; what is left in it disappears."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(prefix=".new-", dir=self.folder) as name:
+            self._remove_leftovers()
+            with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=self.folder) as name:
                 yield Path(name)
         except OSError as error:
             raise SdkError(
@@ -142,6 +147,12 @@ class Store:
         """Remove an SDK."""
         with self.scratch() as scratch:
             sdk.folder.rename(scratch / "old")
+
+    def _remove_leftovers(self) -> None:
+        """Remove what processes left behind that were killed a day ago or earlier."""
+        for folder in self.folder.glob(f"{_SCRATCH}*"):
+            if time.time() - folder.stat().st_mtime > _LEFTOVER_AGE_S:
+                shutil.rmtree(folder, ignore_errors=True)
 
     def _read(self, folder: Path) -> Sdk:
         place = folder / RECORD_NAME

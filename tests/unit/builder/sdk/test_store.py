@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -104,6 +105,15 @@ def test_nothing_stays_of_an_sdk_that_was_not_finished(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         break_off()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_leftovers_of_killed_processes_go_after_a_day(tmp_path: Path) -> None:
+    old, young = tmp_path / ".new-old", tmp_path / ".new-young"
+    (old / "torch-2.12.0").mkdir(parents=True)
+    young.mkdir()
+    os.utime(old, (1, 1))
+    install(Store(tmp_path), "2.12.0")
+    assert sorted(it.name for it in tmp_path.iterdir()) == [".new-young", "torch-2.12.0"]
 
 
 def test_verify_sees_every_change(tmp_path: Path) -> None:
