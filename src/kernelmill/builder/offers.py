@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernelmill.builder.errors import SdkError
+from kernelmill.builder.errors import SdkMissing
 from kernelmill.builder.matrix import load_matrix, pick_series, rows_of
 from kernelmill.builder.pipeline import plan_goal
 from kernelmill.builder.request import Goal
@@ -94,13 +94,13 @@ def _offer(tree: KernelTree, toolchain: Toolchain, store: Store, variant: ArchVa
     backend, release = variant.compute.backend, release_for(variant)
     try:
         plan = plan_goal(Goal.of(variant), tree, toolchain, store=store)
-    except SdkError as error:
+    except SdkMissing as error:
         return Offer(
             backend=backend,
             variant=variant,
             torch=release,
             objection=_reason(error),
-            missing=(f"torch-{release}",),
+            missing=(error.name,),
         )
     except KernelError as error:
         return Offer(backend=backend, variant=variant, torch=release, objection=_reason(error))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelmill.builder.errors import PlanError, SdkError
+from kernelmill.builder.errors import PlanError, SdkMissing
 from kernelmill.builder.matrix import dotted, load_matrix
 from kernelmill.builder.sdk.store import missing
 from kernelmill.builder.toolchain.torch import torch_of_sdk
@@ -24,7 +24,7 @@ def find_target(variant: ArchVariant, toolchain: Toolchain, store: Store) -> Tor
 
     Raises:
         PlanError: this machine builds for another platform.
-        SdkError: it is neither installed nor in the store; the hint says how to get it.
+        SdkMissing: it is neither installed nor in the store; the hint says how to get it.
     """
     if (variant.cpu, variant.os) != (toolchain.cpu, "linux"):
         raise PlanError(
@@ -48,16 +48,17 @@ def find_target(variant: ArchVariant, toolchain: Toolchain, store: Store) -> Tor
     return fitting[-1]
 
 
-def _missing(variant: ArchVariant, stored: list[TorchTarget]) -> SdkError:
+def _missing(variant: ArchVariant, stored: list[TorchTarget]) -> SdkMissing:
     release, cuda = release_for(variant), variant.compute.version
     others = [it for it in stored if it.release.series == variant.framework.version]
     if variant.compute.backend is not Backend.CUDA or cuda is None or not others:
         return missing("torch", release)
     made_for = " and ".join(f"CUDA {it.cuda}" if it.cuda else "the CPU" for it in others)
-    return SdkError(
+    name = f"torch-{release}+cu{cuda[0]}{cuda[1]}"
+    return SdkMissing(
         f"the SDKs of torch {release} that are here are for {made_for}, not for CUDA {cuda[0]}",
-        hint=f"kernel-builder sdk fetch torch-{release}+cu{cuda[0]}{cuda[1]}; with --from FOLDER "
-        "where no index has that wheel",
+        hint=f"kernel-builder sdk fetch {name}; with --from FOLDER where no index has that wheel",
+        name=name,
     )
 
 

@@ -13,7 +13,7 @@ from kernelmill.builder.cli.summary import outcome_json, summary
 from kernelmill.builder.errors import CompileError, SdkError
 from kernelmill.builder.job import Job, Outcome, Site, run_job
 from kernelmill.builder.request import Goal
-from kernelmill.builder.sdk.store import Store
+from kernelmill.builder.sdk.store import Store, missing
 from kernelmill.builder.sources import read_tree
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.errors import HostError
@@ -92,6 +92,8 @@ def test_jobs_and_outcomes_can_be_sent(tmp_path: Path) -> None:
     error = pickle.loads(pickle.dumps(FAILED)).error
     assert str(error) == str(FAILED.error)
     assert error.exit_code == 1
+    absent = pickle.loads(pickle.dumps(missing("torch", "2.10")))
+    assert (absent.name, str(absent)) == ("torch-2.10", str(missing("torch", "2.10")))
     assert pickle.loads(pickle.dumps(run_job)) is run_job
 
 

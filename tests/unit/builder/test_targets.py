@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.builder.fakes import toolchain, write_kernel
 
-from kernelmill.builder.errors import PlanError, SdkError, ToolchainError
+from kernelmill.builder.errors import PlanError, SdkMissing, ToolchainError
 from kernelmill.builder.pipeline import plan_goal
 from kernelmill.builder.request import Goal
 from kernelmill.builder.sdk.format import SdkInput, SdkRecord
@@ -101,9 +101,10 @@ def test_stable_abi_takes_the_oldest_sdk_that_is_new_enough(store: Store) -> Non
     ],
 )
 def test_what_is_missing_is_named(store: Store, name: str, problem: str, hint: str) -> None:
-    with pytest.raises(SdkError) as caught:
+    with pytest.raises(SdkMissing) as caught:
         find(name, store)
     assert (caught.value.problem, caught.value.hint) == (problem, hint)
+    assert f"fetch {caught.value.name}" in hint
 
 
 def test_other_platforms_are_refused_before_any_sdk_is_asked_for(store: Store) -> None:

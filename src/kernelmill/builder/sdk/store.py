@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kernelmill.builder.errors import SdkError
+from kernelmill.builder.errors import SdkError, SdkMissing
 from kernelmill.builder.package import replace_folder
 from kernelmill.builder.sdk import format as sdk_format
 from kernelmill.builder.sdk.nar import nar_sha256
@@ -97,7 +97,7 @@ class Store:
         """Return the SDK, as ``find`` does.
 
         Raises:
-            SdkError: it is not here; the hint says how to get it.
+            SdkMissing: it is not here; the hint says how to get it.
         """
         found = self.find(kind, version)
         if found is None:
@@ -175,10 +175,11 @@ def open_store(env: Mapping[str, str]) -> Store:
     return Store(Path(cache).expanduser().absolute() / "kernelmill" / "sdks")
 
 
-def missing(kind: str, version: str) -> SdkError:
+def missing(kind: str, version: str) -> SdkMissing:
     """Return the error for an SDK that is not here."""
     name = f"{kind}-{version}"
-    return SdkError(f"the SDK {name} is not here", hint=f"kernel-builder sdk fetch {name}")
+    hint = f"kernel-builder sdk fetch {name}"
+    return SdkMissing(f"the SDK {name} is not here", hint=hint, name=name)
 
 
 def is_within(version: str, asked: str) -> bool:
