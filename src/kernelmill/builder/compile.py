@@ -25,6 +25,8 @@ _STEP = re.compile(r"\[(\d+)/(\d+)\] (.*)")
 _ERROR = re.compile(r"(?:fatal )?error: |: undefined (?:reference|symbol)|^CMake Error|^error: ")
 _KILLED = re.compile(r"Killed signal terminated|\bsignal 9\b|^Killed\s*$")
 _END_OF_EXCERPT = re.compile(r"^(\[\d+/\d+\]|FAILED:|ninja: |.*: (?:warning|note): )")
+COPIES = "hipified"
+"""Where in CMake's folder the translated copies of CUDA sources are."""
 _EXCERPTS = 3
 _EXCERPT_LINES = 12
 
@@ -46,6 +48,11 @@ class Workspace:
     def binary(self) -> Path:
         """CMake's and Ninja's own folder."""
         return self.folder / "cmake"
+
+    def original(self, path: Path) -> Path:
+        """Return the source whose translated copy ``path`` is, or ``path``."""
+        copies = self.binary / COPIES
+        return self.root / path.relative_to(copies) if path.is_relative_to(copies) else path
 
     @property
     def log(self) -> Path:
@@ -107,7 +114,7 @@ def configure_command(plan: BuildPlan, toolchain: Toolchain, workspace: Workspac
         "KERNEL_ABI_STUBS": plan.abi_stubs.tree if plan.abi_stubs else "",
         "KERNEL_ROOT": workspace.root,
         "KERNEL_BACKEND": plan.backend,
-        **rules_for(plan.backend).tool_settings(toolchain, plan.archs or ()),
+        **rules_for(plan.backend).tool_settings(toolchain, plan.archs or (), plan.variant.compute),
     }
     if toolchain.ccache.chosen:
         definitions["CMAKE_CXX_COMPILER_LAUNCHER"] = toolchain.ccache.chosen.path
@@ -144,7 +151,8 @@ def step_of(line: str) -> str:
         text = f"link {name}"
     for theirs, ours in (("Compiling ", "compile "), ("Bundling ", "bundle ")):
         text = text.replace(theirs, ours)
-    return f"[{done}/{total}] {text.replace('_/', '')}"  # "_/" stands for "../" in the recipe
+    # "_/" stands for "../" in the recipe, and copies have the paths of their originals.
+    return f"[{done}/{total}] {text.replace('_/', '').replace(f'{COPIES}/', '')}"
 
 
 def read_dependencies(toolchain: Toolchain, workspace: Workspace) -> frozenset[Path]:

@@ -66,7 +66,7 @@ def hip_program(trials: Sequence[Trial]) -> Program:
         Candidate(
             source=trial.place.label,
             path=trial.place.path or "",
-            version=trial.toolchain.version_text if trial.toolchain else "",
+            version=trial.toolchain.summary if trial.toolchain else "",
             problem=trial.objection,
         )
         for trial in trials

@@ -174,7 +174,7 @@ def _warn(plan: BuildPlan, findings: Iterable[Finding], on_line: Callable[[str],
 def _check_sources(
     tree: KernelTree, toolchain: Toolchain, workspace: Workspace
 ) -> tuple[Finding, ...]:
-    read = read_dependencies(toolchain, workspace)
+    read = [workspace.original(path) for path in read_dependencies(toolchain, workspace)]
     return check_headers(read, root=tree.root, known=tree.files, ignored=tree.root / WORK_FOLDER)
 
 

@@ -72,6 +72,14 @@ class BuildPlan:
     is_cross: bool
     """Whether the binary is for a torch or a runtime that is not the installed one."""
     jobs: int
+    translated: tuple[str, ...] = ()
+    """CUDA sources, and whatever else names them, that are translated for this backend first."""
+
+    @property
+    def include(self) -> tuple[str, ...]:
+        """The include folders of all components, each once."""
+        components = (self.binding, *self.kernels)
+        return tuple(dict.fromkeys(path for it in components for path in it.include))
 
     @property
     def torch_version(self) -> tuple[int, int]:
@@ -123,8 +131,17 @@ class BackendRules(Protocol):
     """Preprocessor definitions of every source, host and device."""
     DEVICE_SUFFIXES: frozenset[str]
     """Sources for the device compiler."""
-    IS_CROSS: bool
-    """Whether builds are made without the backend's own torch and SDK."""
+
+    def installed_version(self, toolchain: Toolchain, /) -> tuple[int, int] | None:
+        """Return the version of the backend's SDK on this machine: builds are for it by default."""
+
+    def is_cross(self, toolchain: Toolchain, archs: tuple[str, ...], compute: Compute, /) -> bool:
+        """Return whether a build is made without the SDK that it is for."""
+
+    def translated(
+        self, kernels: tuple[Kernel, ...], binding: tuple[str, ...], /
+    ) -> tuple[str, ...]:
+        """Return the sources that have to be translated; all of a build's, or nothing."""
 
     def compute(self, asked: tuple[int, int] | None, /) -> Compute:
         """Return the compute part of the variant, for the runtime version that was asked for."""
@@ -138,7 +155,9 @@ class BackendRules(Protocol):
     def require_tools(self, toolchain: Toolchain, /) -> None:
         """Raise ``HostError`` when this machine cannot build for this backend."""
 
-    def tool_settings(self, toolchain: Toolchain, archs: tuple[str, ...], /) -> Mapping[str, str]:
+    def tool_settings(
+        self, toolchain: Toolchain, archs: tuple[str, ...], compute: Compute, /
+    ) -> Mapping[str, str]:
         """Return the CMake variables that say which of this machine's tools to use for ``archs``.
 
         Raises:
@@ -184,7 +203,7 @@ def plan_build(
     torch = torch_table(tree.manifest)
     target = target or require_torch(toolchain)
     _check_suffixes(tree, kernels, rules)
-    variant = plan_variant(tree, target, rules, cpu=toolchain.cpu, asked_version=asked_version)
+    variant = plan_variant(tree, toolchain, rules, target=target, asked_version=asked_version)
     components = tuple(
         _component(it, rules, toolchain, tree.where("kernel", it.name, "rocm-archs"))
         for it in kernels
@@ -209,17 +228,18 @@ def plan_build(
         abi_stubs=abi_stubs,
         archs=archs or None,
         runtime_soname=rules.runtime_soname(variant.compute),
-        is_cross=rules.IS_CROSS or not target.is_installed,
+        is_cross=rules.is_cross(toolchain, archs, variant.compute) or not target.is_installed,
         jobs=job_count(toolchain.capacity),
+        translated=rules.translated(kernels, torch.src),
     )
 
 
 def plan_variant(
     tree: KernelTree,
-    target: TorchTarget,
+    toolchain: Toolchain,
     rules: BackendRules,
     *,
-    cpu: str,
+    target: TorchTarget,
     asked_version: tuple[int, int] | None = None,
 ) -> ArchVariant:
     """Return the variant that a build against ``target`` is.
@@ -245,8 +265,8 @@ def plan_variant(
         framework=Framework(kind="torch-stable-abi", version=stable, cxx11_abi=None)
         if stable
         else Framework(kind="torch", version=version, cxx11_abi=target.has_cxx11_abi),
-        compute=rules.compute(asked_version),
-        cpu=cpu,
+        compute=rules.compute(asked_version or rules.installed_version(toolchain)),
+        cpu=toolchain.cpu,
         os="linux",
     )
 

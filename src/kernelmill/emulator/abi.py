@@ -30,11 +30,17 @@ MODE_BIT: Final = 12
 WORKGROUP_NUMBERS: Final = (7, 8, 9)
 """Bits of compute_pgm_rsrc2: the kernel wants the workgroup's x, y, z."""
 WORKGROUP_INFO: Final = 10
+KERNARG_ALIGNMENT: Final = 16
+"""Bytes; the least that a runtime gives the kernel argument segment.
+
+https://llvm.org/docs/AMDGPUUsage.html#kernel-dispatch
+"""
 
 
 def kernel_arguments(dispatch: Dispatch, kernel: Kernel) -> bytes:
     """Return the kernel argument segment, hidden arguments included."""
-    segment = bytearray(kernel.kernarg_bytes)
+    # The segment is aligned, and the compiler may read beyond its end as far as that goes.
+    segment = bytearray(-(-kernel.kernarg_bytes // KERNARG_ALIGNMENT) * KERNARG_ALIGNMENT)
     explicit = iter(dispatch.arguments)
     hidden = hidden_arguments(dispatch)
     for item in kernel.args:

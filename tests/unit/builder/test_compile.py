@@ -150,7 +150,9 @@ def test_compile_does_not_take_a_name_for_a_signal(tmp_path: Path) -> None:
 
 def test_compile_names_the_part_of_hip_that_is_missing(tmp_path: Path) -> None:
     line = "/k/relu.hip:3:10: fatal error: 'rocwmma/rocwmma.hpp' file not found"
-    with pytest.raises(HipSourceError, match=r"'rocwmma/rocwmma\.hpp' is part of a ROCm SDK"):
+    with pytest.raises(
+        HipSourceError, match=r"'rocwmma/rocwmma\.hpp' is not among the HIP headers"
+    ):
         fake_build(tmp_path, f'echo "{line}"; exit 1')
 
 

@@ -14,7 +14,16 @@ if TYPE_CHECKING:
 BACKEND: Backend = Backend.CPU
 DEFINES: tuple[str, ...] = ("CPU_KERNEL",)
 DEVICE_SUFFIXES: frozenset[str] = frozenset()
-IS_CROSS = False
+
+
+def installed_version(_toolchain: Toolchain) -> tuple[int, int] | None:
+    """Return nothing: there is no SDK."""
+    return None
+
+
+def is_cross(_toolchain: Toolchain, _archs: tuple[str, ...], _compute: Compute) -> bool:
+    """Return that it is for the installed torch."""
+    return False
 
 
 def compute(_asked: tuple[int, int] | None) -> Compute:
@@ -32,11 +41,18 @@ def runtime_soname(_compute: Compute) -> str:
     return ""
 
 
+def translated(_kernels: tuple[Kernel, ...], _binding: tuple[str, ...]) -> tuple[str, ...]:
+    """Return nothing: C++ is compiled as it is."""
+    return ()
+
+
 def require_tools(_toolchain: Toolchain) -> None:
     """Do nothing: a C++ compiler is enough, and every build needs one."""
 
 
-def tool_settings(_toolchain: Toolchain, _archs: tuple[str, ...]) -> dict[str, str]:
+def tool_settings(
+    _toolchain: Toolchain, _archs: tuple[str, ...], _compute: Compute
+) -> dict[str, str]:
     """Return nothing: every build has a C++ compiler."""
     return {}
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kernelmill.builder.errors import PlanError
 from kernelmill.builder.hip.stub import SONAMES
-from kernelmill.builder.hip.toolchain import require
+from kernelmill.builder.hip.toolchain import choose, require
 from kernelmill.builder.matrix import load_matrix
 from kernelmill.spec.backend import Backend, normalise_gfx
 from kernelmill.spec.errors import InvalidName
@@ -19,8 +19,18 @@ if TYPE_CHECKING:
 BACKEND: Backend = Backend.ROCM
 DEFINES: tuple[str, ...] = ("ROCM_KERNEL", "USE_ROCM", "__HIP_PLATFORM_AMD__")
 DEVICE_SUFFIXES = frozenset({".hip", ".cu"})
-IS_CROSS = True
-"""With our own HIP header and a stub of the runtime, also where a ROCm SDK is installed."""
+CUDA_SUFFIXES = (".cu", ".cuh")
+
+
+def installed_version(toolchain: Toolchain) -> tuple[int, int] | None:
+    """Return the version of the ROCm SDK that compiles here; None where a bare clang does."""
+    chosen = choose(toolchain.hip)
+    return chosen.rocm_version if chosen else None
+
+
+def is_cross(toolchain: Toolchain, archs: tuple[str, ...], compute: Compute) -> bool:
+    """Return whether our HIP headers and a stub of the runtime take the SDK's place."""
+    return _native_root(toolchain, archs, compute) is None
 
 
 def compute(asked: tuple[int, int] | None) -> Compute:
@@ -47,14 +57,22 @@ def runtime_soname(compute: Compute) -> str:
     return SONAMES[major]
 
 
+def translated(kernels: tuple[Kernel, ...], binding: tuple[str, ...]) -> tuple[str, ...]:
+    """Return every source of the build when some are CUDA: they share headers."""
+    sources = tuple(dict.fromkeys((*binding, *(path for it in kernels for path in it.src))))
+    return sources if any(path.endswith(CUDA_SUFFIXES) for path in sources) else ()
+
+
 def require_tools(toolchain: Toolchain) -> None:
     """Raise ``HipToolchainError`` when no compiler here makes code for AMD GPUs."""
     require(toolchain.hip)
 
 
-def tool_settings(toolchain: Toolchain, archs: tuple[str, ...]) -> dict[str, str]:
-    """Return the compiler for device code: the first that can target all of ``archs``."""
-    return {"HIP_CROSS_COMPILER": ";".join(require(toolchain.hip, archs).command)}
+def tool_settings(toolchain: Toolchain, archs: tuple[str, ...], compute: Compute) -> dict[str, str]:
+    """Return the first compiler that can target all of ``archs``, and its SDK if that is used."""
+    compiler = ";".join(require(toolchain.hip, archs).command)
+    root = _native_root(toolchain, archs, compute)
+    return {"HIP_CROSS_COMPILER": compiler, **({"HIP_CROSS_ROCM_ROOT": root} if root else {})}
 
 
 def pick_archs(kernel: Kernel, toolchain: Toolchain, where: str) -> tuple[str, ...]:
@@ -75,6 +93,13 @@ def pick_archs(kernel: Kernel, toolchain: Toolchain, where: str) -> tuple[str, .
         _check_spelling(arch, where)
     require(toolchain.hip, archs, where=where)
     return tuple(dict.fromkeys(archs))
+
+
+def _native_root(toolchain: Toolchain, archs: tuple[str, ...], compute: Compute) -> str | None:
+    """Return the SDK whose headers and libraries a build uses: one of the very ROCm it is for."""
+    chosen = choose(toolchain.hip, archs)
+    fits = chosen is not None and chosen.rocm_version == _rocm(compute)
+    return chosen.rocm_root if chosen and fits else None
 
 
 def _check_spelling(arch: str, where: str) -> None:

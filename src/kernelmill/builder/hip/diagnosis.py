@@ -9,6 +9,8 @@ from kernelmill.builder.hip.errors import HipSourceError, UnsupportedArchError
 from kernelmill.builder.hip.project import header_names
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kernelmill.spec.errors import KernelError
 
 SDK_HEADER: Final = re.compile(
@@ -16,9 +18,13 @@ SDK_HEADER: Final = re.compile(
     r"rocthrust|rocwmma|thrust|rccl|miopen|ck|ck_tile|hsa|composable_kernel|__clang_hip)\b"
 )
 """First part of the path of headers that a ROCm SDK brings."""
-_OWN_HEADERS: Final = (
-    "this version compiles against its own HIP headers only, with or without a ROCm SDK"
+_LEFTOVER: Final = re.compile(
+    r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+): error: "
+    r"'(?P<name>[^'\n]+)' has no counterpart in HIP$",
+    re.MULTILINE,
 )
+_SHOWN: Final = 10
+"""Names in one message."""
 
 _PLACE = r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: "
 _HEADER = re.compile(
@@ -41,7 +47,32 @@ def explain_failure(stderr: str) -> KernelError | None:
     Args:
         stderr: what the compiler (clang or g++) or Ninja printed.
     """
-    return _explain_header(stderr) or _explain_name(stderr) or _explain_arch(stderr)
+    return (
+        _explain_leftovers(stderr)
+        or _explain_header(stderr)
+        or _explain_names(stderr)
+        or _explain_arch(stderr)
+    )
+
+
+def _explain_leftovers(stderr: str) -> KernelError | None:
+    """Return what the translator of CUDA sources said: all of it."""
+    found = list(_LEFTOVER.finditer(stderr))
+    if not found:
+        return None
+    return HipSourceError(
+        f"CUDA that has no counterpart in HIP: {_list_places(found)}",
+        where=f"{found[0]['file']}:{found[0]['line']}",
+        hint="write it for HIP too, between #if defined(USE_ROCM) and #else",
+    )
+
+
+def _list_places(found: Sequence[re.Match[str]]) -> str:
+    """Return each name once, with its first place."""
+    first = {match["name"]: match for match in reversed(found)}
+    names = [f"{name!r} ({it['file']}:{it['line']})" for name, it in reversed(first.items())]
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
 
 
 def _explain_header(stderr: str) -> KernelError | None:
@@ -49,19 +80,23 @@ def _explain_header(stderr: str) -> KernelError | None:
         header = match["clang"] or match["gcc"]
         if SDK_HEADER.match(header):
             return HipSourceError(
-                f"{header!r} is part of a ROCm SDK, which is not used: {_OWN_HEADERS}",
+                f"{header!r} is not among the HIP headers that this build compiles against",
                 where=f"{match['file']}:{match['line']}",
-                hint=f"remove the include; there are {', '.join(header_names())}",
+                hint=f"a ROCm SDK brings it: set ROCM_PATH; without one there are "
+                f"{', '.join(header_names())}",
             )
     return None
 
 
-def _explain_name(stderr: str) -> KernelError | None:
-    match = _NAME.search(stderr)
-    return match and HipSourceError(
-        f"{match['name']!r} is not among the HIP names that there are: {_OWN_HEADERS}",
-        where=f"{match['file']}:{match['line']}",
-        hint="remove the use of it; the beginning of hip/hip_runtime.h lists the names",
+def _explain_names(stderr: str) -> KernelError | None:
+    found = list(_NAME.finditer(stderr))
+    if not found:
+        return None
+    listing = _list_places(found)
+    return HipSourceError(
+        f"not among the HIP names that this build compiles against: {listing}",
+        where=f"{found[0]['file']}:{found[0]['line']}",
+        hint="a ROCm SDK brings it: set ROCM_PATH; docs/rocm.md lists what there is without one",
     )
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 TIMEOUT_S: Final = 30
 SDK_COMPILERS: Final = ("lib/llvm/bin/clang++", "llvm/bin/clang++")
+SDK_VERSION: Final = "include/hip/hip_version.h"
+SDK_RUNTIME: Final = "lib/libamdhip64.so"
 SDK_HEADER: Final = "include/hip/hip_runtime.h"
 # NOTE: without the last, clang insists on AMD's device libraries even to list what it knows.
 LIST_TARGETS: Final = ("--print-supported-cpus", "--target=amdgcn-amd-amdhsa", "-nogpulib")
@@ -101,13 +103,28 @@ def _examine(place: Place, path_entries: Sequence[str]) -> HipToolchain:
     archs = set(re.findall(r"\bgfx[0-9a-z-]+", _run([*command, *LIST_TARGETS])))
     if not archs:
         raise _UnusableError(f"{version} has no AMDGPU target")
+    root = place.path if place.kind == "rocm" else None
     return HipToolchain(
         kind=place.kind,
         command=command,
         version_text=f"{version} (ziglang)" if place.kind == "zig" else version,
-        rocm_root=place.path if place.kind == "rocm" else None,
+        rocm_root=root,
+        rocm_version=_sdk_version(Path(root)) if root else None,
         archs=tuple(sorted(archs)),
     )
+
+
+def _sdk_version(root: Path) -> tuple[int, int] | None:
+    """Return the version in an SDK's headers; None where these or the runtime are missing."""
+    try:
+        text = (root / SDK_VERSION).read_text("utf-8")
+    except OSError:
+        return None
+    numbers = [re.search(rf"HIP_VERSION_{part}\s+(\d+)", text) for part in ("MAJOR", "MINOR")]
+    major, minor = (int(it[1]) if it else None for it in numbers)
+    if major is None or minor is None or not (root / SDK_RUNTIME).exists():
+        return None
+    return major, minor
 
 
 def _command(place: Place, path: str) -> tuple[str, ...]:

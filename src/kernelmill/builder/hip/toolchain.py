@@ -40,8 +40,20 @@ class HipToolchain:
     """As the compiler says it, for people and for the build record."""
     rocm_root: str | None
     """The SDK's folder; ``None``, never an empty string, when cross-compiling."""
+    rocm_version: tuple[int, int] | None = None
+    """Of the SDK; ``None`` where it lacks a part: then only its compiler is used."""
     archs: tuple[str, ...]
     """What it can target, sorted; features such as ``:xnack-`` come on top."""
+
+    @property
+    def summary(self) -> str:
+        """What it is, and what of it takes part in a build."""
+        if self.rocm_root is None:
+            return f"{self.version_text}; cross-compiles"
+        if self.rocm_version is None:
+            return f"{self.version_text}; cross-compiles: the SDK is not complete"
+        major, minor = self.rocm_version
+        return f"{self.version_text}; ROCm {major}.{minor}, with its headers and runtime"
 
     def check_archs(
         self, archs: Iterable[str], *, where: str = ""

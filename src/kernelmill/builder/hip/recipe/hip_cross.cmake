@@ -16,6 +16,8 @@
 #   HIP_CROSS_ROCM_VERSION   the ROCm whose libamdhip64 the result is for, "7.1"; the major number
 #                            decides the soname.
 #   HIP_CROSS_HEADERS        the folder with hip/hip_runtime.h; beside this file by default.
+#   HIP_CROSS_ROCM_ROOT      a ROCm SDK: its headers, device libraries and runtime are used, not ours.
+#                            HIP_CROSS_COMPILER must be its clang, HIP_CROSS_ROCM_VERSION its version.
 # Python3_EXECUTABLE, if set, is the Python that runs hip_bundle.py and knows ziglang.
 #
 # The target is linked against a stub of libamdhip64, which gives it the right DT_NEEDED and symbol
@@ -25,6 +27,10 @@ include_guard(GLOBAL)
 set(HIP_CROSS_COMPILER "" CACHE STRING "clang >= 19 with the AMDGPU target, as a list")
 set(HIP_CROSS_ROCM_VERSION "7.1" CACHE STRING "ROCm version that the kernel is for")
 set(HIP_CROSS_HEADERS "${CMAKE_CURRENT_LIST_DIR}/hip-include" CACHE PATH "folder with hip/hip_runtime.h")
+set(HIP_CROSS_ROCM_ROOT "" CACHE PATH "folder of a ROCm SDK to compile with")
+if(HIP_CROSS_ROCM_ROOT)
+  set(HIP_CROSS_HEADERS "${HIP_CROSS_ROCM_ROOT}/include")
+endif()
 set(HIP_CROSS_DIR "${CMAKE_CURRENT_LIST_DIR}")
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
@@ -127,6 +133,11 @@ function(_hip_cross_link_runtime target)
     message(FATAL_ERROR
       "HIP_CROSS_ROCM_VERSION is '${HIP_CROSS_ROCM_VERSION}': only ROCm 6 and 7 are known")
   endif()
+  if(HIP_CROSS_ROCM_ROOT AND NOT TARGET hip_cross_runtime)
+    add_library(hip_cross_runtime SHARED IMPORTED GLOBAL)
+    set_target_properties(hip_cross_runtime PROPERTIES
+      IMPORTED_LOCATION "${HIP_CROSS_ROCM_ROOT}/lib/libamdhip64.so")
+  endif()
   if(NOT TARGET hip_cross_runtime)
     add_library(hip_cross_runtime SHARED "${HIP_CROSS_DIR}/hip_stub.cpp")
     set_target_properties(hip_cross_runtime PROPERTIES
@@ -150,7 +161,11 @@ function(hip_cross_sources target)
   _hip_cross_find_compiler("${arg_ARCHS}" compiler)
   _hip_cross_check_archs("${compiler}" "${arg_ARCHS}")
   _hip_cross_platform_flags("${compiler}" platform_flags)
-  message(STATUS "HIP for ${arg_ARCHS}: ${compiler}, cross-compiled for ROCm ${HIP_CROSS_ROCM_VERSION}")
+  set(way "cross-compiled for ROCm ${HIP_CROSS_ROCM_VERSION}")
+  if(HIP_CROSS_ROCM_ROOT)
+    set(way "with the ROCm ${HIP_CROSS_ROCM_VERSION} in ${HIP_CROSS_ROCM_ROOT}")
+  endif()
+  message(STATUS "HIP for ${arg_ARCHS}: ${compiler}, ${way}")
 
   string(REPLACE "." ";" version "${HIP_CROSS_ROCM_VERSION}.0")
   list(GET version 0 major)
@@ -165,9 +180,12 @@ function(hip_cross_sources target)
     get_filename_component(folder "${folder}" ABSOLUTE)
     list(APPEND includes -isystem "${folder}")
   endforeach()
-  set(common ${compiler} -x hip ${platform_flags} -nogpulib -nogpuinc -O3 -std=c++17 -fPIC
+  set(sdk -nogpulib -nogpuinc -DHIP_VERSION_MAJOR=${major} -DHIP_VERSION_MINOR=${minor})
+  if(HIP_CROSS_ROCM_ROOT)
+    set(sdk "--rocm-path=${HIP_CROSS_ROCM_ROOT}")
+  endif()
+  set(common ${compiler} -x hip ${platform_flags} ${sdk} -O3 -std=c++17 -fPIC
     -Wall -Wextra -Werror -D__HIP_PLATFORM_AMD__=1 -DUSE_ROCM=1
-    -DHIP_VERSION_MAJOR=${major} -DHIP_VERSION_MINOR=${minor}
     # No path of this machine in the result: the same source gives the same bytes anywhere.
     "-ffile-prefix-map=${CMAKE_SOURCE_DIR}=." "-ffile-prefix-map=${CMAKE_BINARY_DIR}=build"
     ${includes})
@@ -184,7 +202,12 @@ endfunction()
 # variables of hip_cross_sources.
 function(_hip_cross_source target source)
   get_filename_component(path "${source}" ABSOLUTE)
-  file(RELATIVE_PATH name "${CMAKE_CURRENT_SOURCE_DIR}" "${path}")
+  cmake_path(IS_PREFIX CMAKE_CURRENT_BINARY_DIR "${path}" is_made) # a name that no folder's place changes
+  if(is_made)
+    file(RELATIVE_PATH name "${CMAKE_CURRENT_BINARY_DIR}" "${path}")
+  else()
+    file(RELATIVE_PATH name "${CMAKE_CURRENT_SOURCE_DIR}" "${path}")
+  endif()
   string(REPLACE "../" "_/" name "${name}")
   set(stem "${CMAKE_CURRENT_BINARY_DIR}/hip_cross/${target}/${name}")
   get_filename_component(folder "${stem}" DIRECTORY)

@@ -8,6 +8,7 @@
 #include <c10/core/Stream.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include <atomic>
 #include <cstring>
 
 #include "streams.h"
@@ -49,6 +50,8 @@ inline void check_hip(int error, const char* file, const char* function, int lin
    public:                                                                                     \
     explicit Name##Stream(c10::Stream stream) : stream_(stream) {}                             \
     ROCM_EXPORT ihipStream_t* stream() const;                                                  \
+    ROCM_EXPORT bool query() const;                                                            \
+    ROCM_EXPORT void synchronize() const;                                                      \
                                                                                                \
    private:                                                                                    \
     c10::Stream stream_;                                                                       \
@@ -56,6 +59,8 @@ inline void check_hip(int error, const char* file, const char* function, int lin
   ihipStream_t* Name##Stream::stream() const {                                                 \
     return reinterpret_cast<ihipStream_t*>(static_cast<intptr_t>(stream_.id()));               \
   }                                                                                            \
+  bool Name##Stream::query() const { return true; }                                            \
+  void Name##Stream::synchronize() const { emulated::check_fault(); }                          \
   ROCM_EXPORT Name##Stream getCurrent##Name##Stream(DeviceIndex) {                             \
     return Name##Stream(emulated::stream_of_torch());                                          \
   }                                                                                            \
@@ -77,6 +82,11 @@ inline void check_hip(int error, const char* file, const char* function, int lin
   ROCM_EXPORT void set_device(DeviceIndex index) { set_device(index, false); }                 \
   ROCM_EXPORT void device_synchronize() { emulated::check_fault(); }                           \
   ROCM_EXPORT void warn_or_error_on_sync() {}                                                  \
+  ROCM_EXPORT int GetDevice(DeviceIndex* index) {                                              \
+    *index = 0;                                                                                \
+    return 0;                                                                                  \
+  }                                                                                            \
+  ROCM_EXPORT int SetDevice(DeviceIndex index, const bool) { return index > 0 ? 101 : 0; }     \
   ROCM_EXPORT int MaybeSetDevice(DeviceIndex index) { return index > 0 ? 101 : 0; }            \
   ROCM_EXPORT DeviceIndex ExchangeDevice(DeviceIndex index) {                                  \
     set_device(index, false);                                                                  \
@@ -88,6 +98,12 @@ inline void check_hip(int error, const char* file, const char* function, int lin
 EMULATED_ROCM_NAMES(cuda, CUDA)
 EMULATED_ROCM_NAMES(hip, HIP)
 #undef EMULATED_ROCM_NAMES
+
+// What torch's device guard refers to; the guard of the emulated device is used in its place.
+namespace c10::cuda::CUDACachingAllocator {
+class CUDAAllocator;
+ROCM_EXPORT std::atomic<CUDAAllocator*> allocator{nullptr};
+}  // namespace c10::cuda::CUDACachingAllocator
 
 namespace c10::cuda {
 ROCM_EXPORT void setCurrentCUDAStream(CUDAStream stream) {

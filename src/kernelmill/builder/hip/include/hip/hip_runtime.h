@@ -1,20 +1,19 @@
 // The HIP language for cross-compilation without a ROCm SDK: what a kernel file needs, over
 // clang's AMDGPU builtins, with no device library.
 //
-// Covered, besides hip_runtime_api.h:
-//   __global__ __device__ __host__ __shared__ __constant__ __forceinline__ __launch_bounds__
-//   threadIdx blockIdx blockDim gridDim warpSize  f<<<grid, block, shared, stream>>>(...)
-//   hipLaunchKernelGGL HIP_KERNEL_NAME HIP_DYNAMIC_SHARED
-//   __syncthreads __threadfence __threadfence_block __lane_id
-//   __shfl __shfl_up __shfl_down __shfl_xor __ballot __any __all  (32- and 64-bit values)
-//   atomicAdd atomicMax atomicMin atomicExch atomicCAS  (relaxed, device scope)
-//   __popc __popcll __clz __ffs __float_as_int __int_as_float __float_as_uint __uint_as_float
-//   fabsf fmaxf fminf fmaf sqrtf rsqrtf floorf ceilf truncf rintf expf exp2f logf log2f log10f
-//   __expf __logf  float2 float4 int2 int4 uint2 uint4 and their make_ functions
-// Anything else is not there.
+// Covered, besides hip_runtime_api.h and hip_vector_types.h:
+//   __global__ __device__ __host__ __shared__ __constant__ __forceinline__
+//   __launch_bounds__ __restrict__ threadIdx blockIdx blockDim gridDim warpSize
+//   f<<<grid, block, shared, stream>>>(...) hipLaunchKernelGGL HIP_KERNEL_NAME HIP_DYNAMIC_SHARED
+//   HIP_SYMBOL __syncthreads __threadfence __threadfence_block __threadfence_system __trap clock64
+//   detail/lanes.h    __shfl* __shfl*_sync __ballot* __any* __all* __syncwarp __activemask __lane_id
+//   detail/atomics.h  atomicAdd Sub Max Min Exch CAS And Or Xor Inc Dec, _block and _system too
+//   detail/math.h     what <math.h> has for float that kernels commonly use, fast and integer ones
+// Anything else is not there: textures, printf, assert, double functions but the exact ones.
 #pragma once
 
 #include <hip/hip_runtime_api.h>
+#include <hip/hip_vector_types.h>
 
 #if !defined(__HIP__)
 // Host code by another compiler sees the API and the keywords, which mean nothing there.
@@ -31,6 +30,7 @@
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
 #define __forceinline__ inline __attribute__((always_inline))
+#define HIP_SYMBOL(x) x
 
 // NOTE: clang ignores its own launch_bounds attribute for AMD: registers would be capped for 1024
 // lanes. The second argument is the least number of waves on each SIMD, as in AMD's HIP.
@@ -102,125 +102,19 @@ KERNELMILL_DEVICE void __threadfence_block() {
   __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup");
 }
 KERNELMILL_DEVICE void __threadfence() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent"); }
+KERNELMILL_DEVICE void __threadfence_system() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); }
+KERNELMILL_DEVICE void __trap() { __builtin_trap(); }
+KERNELMILL_DEVICE long long clock64() {
+  return static_cast<long long>(__builtin_readcyclecounter());
+}
 
 KERNELMILL_DEVICE unsigned __lane_id() {
   const unsigned low = __builtin_amdgcn_mbcnt_lo(~0u, 0u);
   return warpSize == 32 ? low : __builtin_amdgcn_mbcnt_hi(~0u, low);
 }
 
-namespace kernelmill_hip {
-// Every lane reads `value` of lane `source`; the hardware moves 32 bits at a time.
-template <typename T>
-KERNELMILL_DEVICE T read_lane(T value, int source) {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "only 32- and 64-bit values move between lanes");
-  int words[sizeof(T) / 4];
-  __builtin_memcpy(words, &value, sizeof(T));
-  for (int& word : words) word = __builtin_amdgcn_ds_bpermute(source << 2, word);
-  __builtin_memcpy(&value, words, sizeof(T));
-  return value;
-}
-}  // namespace kernelmill_hip
-
-template <typename T>
-KERNELMILL_DEVICE T __shfl(T value, int source, int width = warpSize) {
-  const int lane = static_cast<int>(__lane_id());
-  return kernelmill_hip::read_lane(value, (source & (width - 1)) + (lane & ~(width - 1)));
-}
-template <typename T>
-KERNELMILL_DEVICE T __shfl_up(T value, unsigned distance, int width = warpSize) {
-  const int lane = static_cast<int>(__lane_id()), source = lane - static_cast<int>(distance);
-  return kernelmill_hip::read_lane(value, source < (lane & ~(width - 1)) ? lane : source);
-}
-template <typename T>
-KERNELMILL_DEVICE T __shfl_down(T value, unsigned distance, int width = warpSize) {
-  const int lane = static_cast<int>(__lane_id()), step = static_cast<int>(distance);
-  return kernelmill_hip::read_lane(value, (lane & (width - 1)) + step >= width ? lane : lane + step);
-}
-template <typename T>
-KERNELMILL_DEVICE T __shfl_xor(T value, int mask, int width = warpSize) {
-  const int lane = static_cast<int>(__lane_id()), source = lane ^ mask;
-  return kernelmill_hip::read_lane(value, source >= ((lane + width) & ~(width - 1)) ? lane : source);
-}
-
-#if defined(__HIP_DEVICE_COMPILE__) && !defined(__GFX9__)
-KERNELMILL_DEVICE unsigned long long __ballot(int predicate) {
-  return __builtin_amdgcn_ballot_w32(predicate != 0);
-}
-#else
-KERNELMILL_DEVICE unsigned long long __ballot(int predicate) {
-  return __builtin_amdgcn_ballot_w64(predicate != 0);
-}
-#endif
-KERNELMILL_DEVICE int __any(int predicate) { return __ballot(predicate) != 0; }
-KERNELMILL_DEVICE int __all(int predicate) { return __ballot(predicate) == __ballot(1); }
-
-template <typename T>
-KERNELMILL_DEVICE T atomicAdd(T* address, T value) {
-  return __hip_atomic_fetch_add(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-}
-template <typename T>
-KERNELMILL_DEVICE T atomicMax(T* address, T value) {
-  return __hip_atomic_fetch_max(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-}
-template <typename T>
-KERNELMILL_DEVICE T atomicMin(T* address, T value) {
-  return __hip_atomic_fetch_min(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-}
-template <typename T>
-KERNELMILL_DEVICE T atomicExch(T* address, T value) {
-  return __hip_atomic_exchange(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-}
-template <typename T>
-KERNELMILL_DEVICE T atomicCAS(T* address, T expected, T value) {
-  __hip_atomic_compare_exchange_strong(address, &expected, value, __ATOMIC_RELAXED,
-                                       __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-  return expected;
-}
-
-KERNELMILL_DEVICE int __popc(unsigned value) { return __builtin_popcount(value); }
-KERNELMILL_DEVICE int __popcll(unsigned long long value) { return __builtin_popcountll(value); }
-KERNELMILL_DEVICE int __clz(int value) {
-  return value ? __builtin_clz(static_cast<unsigned>(value)) : 32;
-}
-KERNELMILL_DEVICE int __ffs(int value) { return __builtin_ffs(value); }
-KERNELMILL_DEVICE int __float_as_int(float value) { return __builtin_bit_cast(int, value); }
-KERNELMILL_DEVICE unsigned __float_as_uint(float value) {
-  return __builtin_bit_cast(unsigned, value);
-}
-KERNELMILL_DEVICE float __int_as_float(int value) { return __builtin_bit_cast(float, value); }
-KERNELMILL_DEVICE float __uint_as_float(unsigned value) {
-  return __builtin_bit_cast(float, value);
-}
-
-// The host has its own of these names; clang picks by where the caller runs.
-KERNELMILL_DEVICE float fabsf(float x) { return __builtin_fabsf(x); }
-KERNELMILL_DEVICE float fmaxf(float x, float y) { return __builtin_fmaxf(x, y); }
-KERNELMILL_DEVICE float fminf(float x, float y) { return __builtin_fminf(x, y); }
-KERNELMILL_DEVICE float fmaf(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
-KERNELMILL_DEVICE float sqrtf(float x) { return __builtin_sqrtf(x); }
-KERNELMILL_DEVICE float rsqrtf(float x) { return 1.0f / __builtin_sqrtf(x); }
-KERNELMILL_DEVICE float floorf(float x) { return __builtin_floorf(x); }
-KERNELMILL_DEVICE float ceilf(float x) { return __builtin_ceilf(x); }
-KERNELMILL_DEVICE float truncf(float x) { return __builtin_truncf(x); }
-KERNELMILL_DEVICE float rintf(float x) { return __builtin_rintf(x); }
-KERNELMILL_DEVICE float expf(float x) { return __builtin_expf(x); }
-KERNELMILL_DEVICE float exp2f(float x) { return __builtin_exp2f(x); }
-KERNELMILL_DEVICE float logf(float x) { return __builtin_logf(x); }
-KERNELMILL_DEVICE float log2f(float x) { return __builtin_log2f(x); }
-KERNELMILL_DEVICE float log10f(float x) { return __builtin_log10f(x); }
-KERNELMILL_DEVICE float __expf(float x) { return __builtin_amdgcn_exp2f(x * 1.44269504f); }
-KERNELMILL_DEVICE float __logf(float x) { return __builtin_amdgcn_logf(x) * 0.693147181f; }
-
-#define KERNELMILL_VECTORS(scalar, name)                                                  \
-  struct alignas(8) name##2 { scalar x, y; };                                             \
-  struct alignas(16) name##4 { scalar x, y, z, w; };                                      \
-  static inline __host__ __device__ __attribute__((unused)) name##2 make_##name##2(       \
-      scalar x, scalar y) { return {x, y}; }                                              \
-  static inline __host__ __device__ __attribute__((unused)) name##4 make_##name##4(       \
-      scalar x, scalar y, scalar z, scalar w) { return {x, y, z, w}; }
-KERNELMILL_VECTORS(float, float)
-KERNELMILL_VECTORS(int, int)
-KERNELMILL_VECTORS(unsigned, uint)
-#undef KERNELMILL_VECTORS
+#include <hip/detail/atomics.h>
+#include <hip/detail/lanes.h>
+#include <hip/detail/math.h>
 
 #endif  // __HIP__

@@ -6,6 +6,7 @@
 
 include("${CMAKE_CURRENT_LIST_DIR}/abi_stubs.cmake")
 get_filename_component(KERNEL_ROOT "${KERNEL_ROOT}" ABSOLUTE)
+set(KERNEL_SOURCE_ROOT "${KERNEL_ROOT}") # a backend may put translated copies in the sources' place
 set(CMAKE_CXX_STANDARD 20) # torch's own headers are C++20
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -53,7 +54,7 @@ endfunction()
 
 function(kernel_compile_settings target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "INCLUDES;CXX_FLAGS;DEFINES")
-  list(TRANSFORM arg_INCLUDES PREPEND "${KERNEL_ROOT}/")
+  list(TRANSFORM arg_INCLUDES PREPEND "${KERNEL_SOURCE_ROOT}/")
   target_include_directories(${target} PRIVATE ${arg_INCLUDES} "${CMAKE_SOURCE_DIR}/torch-ext")
   target_compile_definitions(
     ${target} PRIVATE ${arg_DEFINES} "TORCH_EXTENSION_NAME=${KERNEL_OPS_NAME}"
@@ -67,7 +68,7 @@ endfunction()
 
 function(kernel_extension)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "SOURCES;INCLUDES;CXX_FLAGS;DEFINES")
-  list(TRANSFORM arg_SOURCES PREPEND "${KERNEL_ROOT}/")
+  list(TRANSFORM arg_SOURCES PREPEND "${KERNEL_SOURCE_ROOT}/")
   add_library(${KERNEL_OPS_NAME} MODULE ${arg_SOURCES})
   set_target_properties(${KERNEL_OPS_NAME} PROPERTIES PREFIX "" SUFFIX ".abi3.so")
   kernel_link_abi_stubs(${KERNEL_OPS_NAME})
@@ -76,11 +77,15 @@ function(kernel_extension)
   # NOTE: sources compiled with -fopenmp find the OpenMP runtime that torch has loaded. Linking one
   # would bring a second one into the process wherever torch's has another name.
   target_link_options(${KERNEL_OPS_NAME} PRIVATE -Wl,--as-needed)
+  if(COMMAND kernel_link_torch_hip)
+    kernel_link_torch_hip(c10 c10_hip ${arg_SOURCES})
+    kernel_link_torch_hip(ATen torch_hip ${arg_SOURCES})
+  endif()
 endfunction()
 
 function(kernel_component name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;INCLUDES;CXX_FLAGS;DEFINES")
-  list(TRANSFORM arg_SOURCES PREPEND "${KERNEL_ROOT}/")
+  list(TRANSFORM arg_SOURCES PREPEND "${KERNEL_SOURCE_ROOT}/")
   add_library(kernel_${name} OBJECT ${arg_SOURCES})
   kernel_compile_settings(
     kernel_${name} INCLUDES ${arg_INCLUDES} CXX_FLAGS ${arg_CXX_FLAGS} DEFINES ${arg_DEFINES})

@@ -1,0 +1,5 @@
+#pragma once
+
+#include <torch/all.h>
+
+void gemm(torch::Tensor& out, const torch::Tensor& a, const torch::Tensor& b);

@@ -1,0 +1,3 @@
+#pragma once
+#include <torch/all.h>
+void scale(torch::Tensor& t, double by);
