@@ -18,6 +18,7 @@ from kernelmill.builder.check import require_no_findings
 from kernelmill.builder.check.exports import read_exports
 from kernelmill.builder.check.headers import check_headers
 from kernelmill.builder.check.lint import lint_sources
+from kernelmill.builder.check.mangled import namespaces
 from kernelmill.builder.check.policies import DEFAULT_POLICY, read_policies
 from kernelmill.builder.check.symbols import check_symbols
 from kernelmill.builder.check.variant import check_doubts, check_floor, check_variant
@@ -35,18 +36,21 @@ from kernelmill.builder.render.metadata import draft_metadata
 from kernelmill.builder.targets import find_target
 from kernelmill.builder.toolchain import compiler_versions
 from kernelmill.builder.toolchain.git import probe_source_state
+from kernelmill.spec.backend import Backend
 from kernelmill.spec.editions.values import UNBUILDABLE
 from kernelmill.spec.errors import HostError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from kernelmill.binary.symbols import Linkage
     from kernelmill.builder.check import Finding
     from kernelmill.builder.plan import BuildPlan
     from kernelmill.builder.request import Goal, Request
     from kernelmill.builder.sdk.store import Sdk, Store
     from kernelmill.builder.sources import KernelTree
     from kernelmill.builder.toolchain import Toolchain
+    from kernelmill.builder.toolchain.torch import TorchTarget
     from kernelmill.spec.metadata import Metadata
 
 WORK_FOLDER = ".kernelmill"
@@ -190,11 +194,26 @@ def _check_torch(plan: BuildPlan, staged: Path) -> tuple[Finding, ...]:
         read_linkage(elf.parse(it.read_bytes(), where=it.name)) for it in staged.glob("*.so")
     )
     return tuple(
-        finding for it in linkages for finding in check_symbols(it, system=system, torch=exports)
+        finding
+        for it in linkages
+        for finding in check_symbols(
+            it, system=system, torch=exports | unseen_symbols(it, plan.torch, plan.backend)
+        )
     )
 
 
 _read_exports = cache(read_exports)
+
+
+def unseen_symbols(linkage: Linkage, torch: TorchTarget, backend: Backend) -> frozenset[str]:
+    """Return what a ROCm variant uses of libraries that only a ROCm build of torch has.
+
+    Nobody can look them up in another build of torch.
+    """
+    if backend is not Backend.ROCM or torch.hip:
+        return frozenset()
+    names = (it.name for it in linkage.undefined)
+    return frozenset(it for it in names if {*namespaces(it)[1:2]} & {"hip", "cuda"})
 
 
 def _describe(plan: BuildPlan, tree: KernelTree, toolchain: Toolchain, staged: Path) -> Metadata:

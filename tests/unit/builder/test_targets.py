@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.unit.builder.fakes import toolchain, write_kernel
 
+from kernelmill.binary.symbols import Linkage, Reference
 from kernelmill.builder.errors import PlanError, SdkMissing, ToolchainError
-from kernelmill.builder.pipeline import plan_goal
+from kernelmill.builder.pipeline import plan_goal, unseen_symbols
 from kernelmill.builder.request import Goal
 from kernelmill.builder.sdk.format import SdkInput, SdkRecord
 from kernelmill.builder.sdk.store import Store
@@ -134,6 +136,23 @@ def test_plan_needs_no_installed_torch_when_there_is_an_sdk(store: Store, tmp_pa
     with pytest.raises(ToolchainError, match="torch is not installed for python3") as caught:
         plan_goal(Goal(backend=Backend.CPU), tree, bare, store=store)
     assert "or build for the headers of one, with --variant NAME" in caught.value.hint
+
+
+def test_symbols_of_a_rocm_torch_are_not_looked_up_in_another(store: Store) -> None:
+    names = ("_ZN3c103hip20getCurrentHIPStreamEa", "_ZN2at4cuda4fakeEv", "_ZN3c105ErrorC1Ev")
+    linkage = Linkage(
+        soname="",
+        needed=(),
+        runpath=(),
+        rpath=(),
+        undefined=tuple(Reference(name=it, version="", library="", is_weak=False) for it in names),
+        defined=(),
+    )
+    torch = find("torch212-cxx11-rocm64-x86_64-linux", store)
+    assert unseen_symbols(linkage, torch, Backend.ROCM) == set(names[:2])
+    assert unseen_symbols(linkage, torch, Backend.CPU) == set()
+    with_rocm = replace(torch, hip="7.1")
+    assert unseen_symbols(linkage, with_rocm, Backend.ROCM) == set()
 
 
 def test_manifest_refuses_the_torch_of_an_sdk_in_its_words(store: Store, tmp_path: Path) -> None:
