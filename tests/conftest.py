@@ -11,6 +11,8 @@ from typing import Final
 import pytest
 
 ROOT: Final = Path(__file__).resolve().parent.parent
+collect_ignore: Final = ["integration/cuda_extension"]
+"""A kernel's repository: its own tests are run by ours, on an emulated device."""
 OFFLINE_FOLDERS: Final = ("unit", "property", "golden")
 
 
