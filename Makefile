@@ -18,7 +18,7 @@ export KERNELMILL_REQUIRE_ALL := $(REQUIRE_ALL)
 help:
 	@echo "make demo             build, publish, load and check the flagship GEMM, end to end"
 	@echo "make test             set up and run lint, types and every test but the long ones"
-	@echo "make unit             the unit tests (half a minute)"
+	@echo "make unit             the unit tests (a minute)"
 	@echo "make test-long        the long tests"
 	@echo "make lint types       ruff, import rules; mypy"
 	@echo "make gen              regenerate the generated documents"
