@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from demo.hub import RunningHub, serving
-from tests.unit.runtime.kernel_files import kernel_files, unload_kernels, write_files
+from tests.unit.runtime.kernel_files import kernel_files, write_files
 
 from kernelmill.runtime.bundles import find_bundled
 from kernelmill.runtime.cli import main
@@ -31,30 +30,11 @@ from kernelmill.spec.dependencies import KernelDependency
 from kernelmill.spec.names import RepoId
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
+
+    from demo.hub import RunningHub
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHub]:
-    with serving(tmp_path_factory.mktemp("hub"), "--trust", "acme") as running:
-        yield running
-
-
-@pytest.fixture
-def client(
-    server: RunningHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[pytest.MonkeyPatch]:
-    """An environment that talks to the Hub as its administrator, with an empty cache."""
-    for name in [each for each in os.environ if each.startswith(("HF_", "KERNELS_"))]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("KERNELS_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("HF_ENDPOINT", server.url)
-    monkeypatch.setenv("HF_TOKEN", server.token)
-    yield monkeypatch
-    unload_kernels()
 
 
 def publish(folder: Path, repo: str, builds: Mapping[str, Mapping[str, bytes]]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.integration.test_runtime_hub import client, server, upload
+from tests.integration.test_runtime_hub import upload
 from tests.unit.runtime.kernel_files import kernel_files, write_files
 
 from kernelmill.builder.cli import main
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tests.integration.test_runtime_hub import Upload
 
-__all__ = ["client", "server", "upload"]  # fixtures
+__all__ = ["upload"]  # a fixture
 
 
 def test_l14_build_that_breaks_a_call_of_its_version_is_refused(

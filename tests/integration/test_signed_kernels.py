@@ -6,40 +6,19 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-import pytest
-from demo.hub import RunningHub, serving
 from tests.integration.markdown import run_page
-from tests.unit.runtime.kernel_files import kernel_files, unload_kernels, write_files
+from tests.unit.runtime.kernel_files import kernel_files, write_files
 
 import kernels
 from kernelmill.builder.cli import main as kernel_builder
 from kernelmill.runtime.cli import main as kernels_command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
+    import pytest
+
 GOOD = "✅ torch-cpu: kernel metadata is correctly signed\n"
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHub]:
-    with serving(tmp_path_factory.mktemp("hub"), "--trust", "acme") as running:
-        yield running
-
-
-@pytest.fixture
-def client(
-    server: RunningHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[pytest.MonkeyPatch]:
-    for name in [each for each in os.environ if each.startswith(("HF_", "KERNELS_"))]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("KERNELS_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("HF_ENDPOINT", server.url)
-    monkeypatch.setenv("HF_TOKEN", server.token)
-    yield monkeypatch
-    unload_kernels()
 
 
 def test_signature_travels_with_its_build(
