@@ -63,7 +63,8 @@ def fixed_files(backends: Collection[Backend]) -> dict[str, str]:
     Real builds test what they do: ``tests/integration``.
     """
     names = ["cmake/kernel.cmake", "cmake/torch.cmake", "cmake/torch_facts.py", "cmake/_ops.py.in"]
-    names += ["torch-ext/registration.h", *(f"cmake/{backend}.cmake" for backend in backends)]
+    names += ["cmake/abi_stubs.cmake", "torch-ext/registration.h"]
+    names += [f"cmake/{backend}.cmake" for backend in backends]
     recipe = recipe_files() if Backend.ROCM in backends else {}
     return {name: read_template(f"project/{name}") for name in names} | recipe
 

@@ -130,6 +130,57 @@ def read_linkage(elf: Elf) -> Linkage:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    """A symbol that a library offers, as a linker sees it."""
+
+    name: str
+    version: str
+    kind: int
+    """``STT_FUNC`` 2, ``STT_OBJECT`` 1, ``STT_TLS`` 6 and others."""
+    is_weak: bool
+    size: int
+    is_default: bool
+    """Whether a use without a version is bound to this one."""
+
+
+def read_soname(elf: Elf) -> str:
+    """Return the name that a library gives itself; empty when it gives none."""
+    table = dict(reversed(list(_dynamic_entries(elf))))
+    if TAG_SONAME not in table:
+        return ""
+    return _strings(elf, table).text(table[TAG_SONAME], "a dynamic string")
+
+
+def read_exports(elf: Elf) -> tuple[Export, ...]:
+    """Return what ``elf`` offers to others, in the order of its table.
+
+    Raises:
+        BinaryError: the dynamic section contradicts the file.
+    """
+    table = dict(reversed(list(_dynamic_entries(elf))))
+    names = _strings(elf, table)
+    versions = _version_names(elf, table, names)
+    symbols = _dynamic_symbols(elf, table, names)
+    indices = _version_indices(elf, table, len(symbols))
+    return tuple(
+        Export(
+            name=symbol.name,
+            version=_named_version(index & ~VERSION_HIDDEN, versions),
+            kind=symbol.kind,
+            is_weak=symbol.binding == BIND_WEAK,
+            size=symbol.size,
+            is_default=not index & VERSION_HIDDEN,
+        )
+        for symbol, index in zip(symbols, indices, strict=True)
+        if symbol.section and symbol.binding != BIND_LOCAL and symbol.name
+    )
+
+
+def _named_version(number: int, versions: Mapping[int, tuple[str, str]]) -> str:
+    return versions.get(number, ("", ""))[0] if number >= FIRST_NAMED_VERSION else ""
+
+
 def read_needed_versions(elf: Elf) -> tuple[str, ...]:
     """Return the symbol versions that ``elf`` cannot do without, such as ``GLIBC_2.34``.
 

@@ -113,7 +113,9 @@ def configure_command(plan: BuildPlan, toolchain: Toolchain, workspace: Workspac
     definitions = {
         "CMAKE_MAKE_PROGRAM": require(toolchain.ninja).path,
         "CMAKE_CXX_COMPILER": require(toolchain.cxx).path,
-        "Python3_EXECUTABLE": toolchain.torch.python,
+        "Python3_EXECUTABLE": toolchain.python,
+        **({"KERNEL_TORCH": plan.torch.sdk} if plan.torch else {}),
+        "KERNEL_ABI_STUBS": plan.abi_stubs.tree if plan.abi_stubs else "",
         "KERNEL_ROOT": workspace.root,
         "KERNEL_BACKEND": plan.backend,
         **rules_for(plan.backend).tool_settings(toolchain, plan.archs or (), plan.variant.compute),

@@ -26,6 +26,18 @@ class ToolchainError(HostError):
     """This machine lacks a tool, or has one that cannot do what is asked."""
 
 
+class SdkError(HostError):
+    """An SDK is missing or damaged, or cannot be made from what was found."""
+
+
+class SdkMissing(SdkError):
+    """An SDK is not in the store. ``name`` is what to fetch."""
+
+    def __init__(self, problem: str, *, where: str = "", hint: str = "", name: str = "") -> None:
+        super().__init__(problem, where=where, hint=hint)
+        self.name = name
+
+
 class CompileError(KernelError):
     """The compiler or the linker refused the kernel's sources."""
 

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernelmill.binary import elf
+from kernelmill.binary.symbols import read_linkage
 from kernelmill.builder.backends import rules_for
 from kernelmill.builder.check import require_no_findings
+from kernelmill.builder.check.exports import read_exports
 from kernelmill.builder.check.headers import check_headers
 from kernelmill.builder.check.lint import lint_sources
-from kernelmill.builder.check.policies import DEFAULT_POLICY
+from kernelmill.builder.check.mangled import namespaces
+from kernelmill.builder.check.policies import DEFAULT_POLICY, read_policies
+from kernelmill.builder.check.symbols import check_symbols
 from kernelmill.builder.check.variant import check_doubts, check_floor, check_variant
 from kernelmill.builder.compile import Workspace, compile_project, read_dependencies
 from kernelmill.builder.errors import PlanError
@@ -24,20 +31,26 @@ from kernelmill.builder.plan import plan_build
 from kernelmill.builder.render import render_project
 from kernelmill.builder.render.metadata import draft_metadata
 from kernelmill.builder.sources import built_from
+from kernelmill.builder.targets import find_target
 from kernelmill.builder.toolchain import compiler_versions
 from kernelmill.builder.toolchain.git import probe_source_state
 from kernelmill.builder.workplace import WORK_FOLDER, ensure_usable, make_folder, only_build
+from kernelmill.spec.backend import Backend
+from kernelmill.spec.manifest import Torch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
 
+    from kernelmill.binary.symbols import Linkage
     from kernelmill.builder.check import Finding
     from kernelmill.builder.plan import BuildPlan
-    from kernelmill.builder.request import Request
+    from kernelmill.builder.request import Goal
+    from kernelmill.builder.sdk.store import Sdk, Store
     from kernelmill.builder.sources import KernelTree
     from kernelmill.builder.toolchain import Toolchain
+    from kernelmill.builder.toolchain.torch import TorchTarget
     from kernelmill.spec.metadata import Metadata
+    from kernelmill.spec.variant import ArchVariant
 
 _SOURCE_DATE_EPOCH = "315532800"
 """1980-01-01, the first day that zip files know; the value of ``__DATE__`` in every build."""
@@ -52,28 +65,49 @@ class BuiltKernel:
     metadata: Metadata
 
 
-def plan_variants(
-    tree: KernelTree, toolchain: Toolchain, request: Request
-) -> tuple[BuildPlan, ...]:
-    """Plan everything that was asked for, before anything is started.
+def plan_goal(
+    goal: Goal,
+    tree: KernelTree,
+    toolchain: Toolchain,
+    *,
+    store: Store | None = None,
+    abi_stubs: Sdk | None = None,
+) -> BuildPlan:
+    """Plan one variant.
+
+    Args:
+        goal: what to build.
+        tree: the kernel's sources.
+        toolchain: the tools, and the installed torch.
+        store: where to look for the torch of a variant that is not for the installed one.
+        abi_stubs: what to link in place of this machine's C and C++ libraries, if anything.
 
     Raises:
-        PlanError: something cannot be built from this kernel, or not against this torch.
-        ToolchainError: this machine cannot build something.
+        PlanError: it cannot be built from this kernel, or not against this torch.
+        HostError: this machine cannot build it; an SDK or a tool is missing.
     """
-    plans = tuple(
-        plan_build(tree, toolchain, rules_for(backend), asked_version=request.version_for(backend))
-        for backend in request.backends
+    target = None
+    if store and goal.variant and _is_for_torch(goal.variant, tree):
+        target = find_target(goal.variant, toolchain, store)
+    plan = plan_build(
+        tree,
+        toolchain,
+        rules_for(goal.backend),
+        asked_version=goal.version,
+        target=target,
+        abi_stubs=abi_stubs,
     )
-    for plan in plans:
-        if request.variant not in {None, plan.variant}:
-            raise PlanError(
-                f"cannot build {request.variant}: with the installed torch "
-                f"{toolchain.torch.release} this is {plan.variant}",
-                where="--variant",
-                hint="install the torch that the variant is for",
-            )
-    return plans
+    if goal.variant not in {None, plan.variant}:
+        raise PlanError(
+            f"cannot build {goal.variant}: with {plan.against} this is {plan.variant}",
+            where="--variant",
+            hint="name a variant that `kernel-builder list-variants` prints",
+        )
+    return plan
+
+
+def _is_for_torch(variant: ArchVariant, tree: KernelTree) -> bool:
+    return isinstance(tree.manifest.framework, Torch) and variant.framework.kind != "tvm-ffi"
 
 
 def build_variant(
@@ -117,6 +151,7 @@ def build_variant(
         findings = (
             *_check_sources(tree, toolchain, workspace),
             *check_variant(staged, draft_metadata(plan), plan.variant),
+            *_check_torch(plan, staged),
             *(portability if is_release else ()),
         )
         require_no_findings(findings, where=str(plan.variant))
@@ -140,13 +175,48 @@ def _check_sources(
     return check_headers(read, root=tree.root, known=tree.files, ignored=tree.root / WORK_FOLDER)
 
 
+def _check_torch(plan: BuildPlan, staged: Path) -> tuple[Finding, ...]:
+    """Compare with the stubs of a torch that is not installed: nothing here can load the build.
+
+    A header may declare what no library exports; a linker says nothing about that.
+    """
+    torch = plan.torch
+    if torch is None or torch.is_installed:
+        return ()
+    exports, system = _read_exports(Path(torch.lib)), read_policies().libraries
+    linkages = (
+        read_linkage(elf.parse(it.read_bytes(), where=it.name)) for it in staged.glob("*.so")
+    )
+    return tuple(
+        finding
+        for it in linkages
+        for finding in check_symbols(
+            it, system=system, torch=exports | unseen_symbols(it, torch, plan.backend)
+        )
+    )
+
+
+_read_exports = cache(read_exports)
+
+
+def unseen_symbols(linkage: Linkage, torch: TorchTarget, backend: Backend) -> frozenset[str]:
+    """Return what a ROCm variant uses of libraries that only a ROCm build of torch has.
+
+    Nobody can look them up in another build of torch.
+    """
+    if backend is not Backend.ROCM or torch.hip:
+        return frozenset()
+    names = (it.name for it in linkage.undefined)
+    return frozenset(it for it in names if {*namespaces(it)[1:2]} & {"hip", "cuda"})
+
+
 def _describe(plan: BuildPlan, tree: KernelTree, toolchain: Toolchain, staged: Path) -> Metadata:
     return finish_metadata(
         plan,
         staged,
         source=probe_source_state(tree.root, built_from(tree, plan.backend)),
         compilers=compiler_versions(toolchain, plan.backend, plan.archs or ()),
-        inputs={"build.toml": tree.manifest_sha256},
+        inputs={"build.toml": tree.manifest_sha256, **plan.inputs},
     )
 
 

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Protocol
 from kernelmill.builder.check.stable_abi import check_stable_headers
 from kernelmill.builder.errors import PlanError
 from kernelmill.builder.jobs import job_count
+from kernelmill.builder.matrix import dotted
 from kernelmill.builder.sources import (
     HEADER_SUFFIXES,
     compiled_table,
     files_of,
     framework_key,
     shipped_suffixes,
+    torch_table,
 )
-from kernelmill.builder.toolchain import require
+from kernelmill.builder.toolchain import require, require_torch
 from kernelmill.builder.toolchain.tvm_ffi import require_tvm_ffi
 from kernelmill.spec.manifest import Torch, TvmFfi
 from kernelmill.spec.variant import ArchVariant, Framework
@@ -25,8 +27,10 @@ from kernelmill.spec.variant import ArchVariant, Framework
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kernelmill.builder.sdk.store import Sdk
     from kernelmill.builder.sources import KernelTree
     from kernelmill.builder.toolchain import Toolchain
+    from kernelmill.builder.toolchain.torch import TorchTarget
     from kernelmill.spec.backend import Backend
     from kernelmill.spec.manifest import Kernel, Manifest
     from kernelmill.spec.toml_lines import KeyPath
@@ -68,7 +72,10 @@ class BuildPlan:
     pyext: tuple[str, ...]
     settings: Mapping[str, str]
     """Variables of the generated project that belong to the backend."""
-    torch_version: tuple[int, int]
+    torch: TorchTarget | None
+    """What is compiled against; None for a kernel of TVM FFI."""
+    abi_stubs: Sdk | None
+    """What is linked in place of this machine's C and C++ libraries."""
     archs: tuple[str, ...] | None
     """Every device architecture in the binary; None where the backend has none."""
     runtime_soname: str
@@ -84,6 +91,27 @@ class BuildPlan:
         """The include folders of all components, each once."""
         components = (self.binding, *self.kernels)
         return tuple(dict.fromkeys(path for it in components for path in it.include))
+
+    @property
+    def framework_version(self) -> tuple[int, int]:
+        """Major and minor of the torch, or TVM FFI, that is compiled against."""
+        return self.torch.release.series if self.torch else self.variant.framework.version
+
+    @property
+    def against(self) -> str:
+        """What is compiled against, in words."""
+        return str(self.torch) if self.torch else f"TVM FFI {dotted(self.framework_version)}"
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether a build can be loaded with the torch, or TVM FFI, that is installed here."""
+        return self.torch is None or self.torch.is_installed
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """Name -> sha256 of everything from SDKs."""
+        torch, stubs = self.torch, self.abi_stubs
+        return {**(torch.inputs if torch else {}), **(stubs.inputs if stubs else {})}
 
     @property
     def python_name(self) -> str:
@@ -173,14 +201,18 @@ def plan_build(
     rules: BackendRules,
     *,
     asked_version: tuple[int, int] | None = None,
+    target: TorchTarget | None = None,
+    abi_stubs: Sdk | None = None,
 ) -> BuildPlan:
     """Decide everything about one build.
 
     Args:
         tree: the kernel's sources.
-        toolchain: what builds it; its torch is the one that is built against.
+        toolchain: what builds it.
         rules: of the backend to build for.
         asked_version: of the backend's runtime; None for the usual one.
+        target: the torch to compile against; None for the installed one.
+        abi_stubs: what to link in place of this machine's C and C++ libraries, if anything.
 
     Raises:
         PlanError: the kernel is not for this backend or this torch, or a source cannot be compiled.
@@ -191,9 +223,10 @@ def plan_build(
     rules.require_tools(toolchain)
     kernels = kernels_for(tree, backend)
     bound = compiled_table(tree.manifest)
+    torch = (target or require_torch(toolchain)) if isinstance(bound, Torch) else None
     _check_suffixes(tree, kernels, rules)
     require_stable_headers(tree, backend)
-    variant = plan_variant(tree, toolchain, rules, asked_version)
+    variant = plan_variant(tree, toolchain, rules, target=torch, asked_version=asked_version)
     components = tuple(
         _component(it, bound, rules, toolchain, tree.where("kernel", it.name, "rocm-archs"))
         for it in kernels
@@ -214,10 +247,12 @@ def plan_build(
         kernels=components,
         pyext=shipped_suffixes(tree.manifest),
         settings=rules.settings(variant.compute),
-        torch_version=toolchain.torch.release.series,
+        torch=torch,
+        abi_stubs=abi_stubs,
         archs=archs or None,
         runtime_soname=rules.runtime_soname(variant.compute),
-        is_cross=rules.is_cross(toolchain, archs, variant.compute),
+        is_cross=rules.is_cross(toolchain, archs, variant.compute)
+        or not (torch is None or torch.is_installed),
         jobs=job_count(toolchain.capacity),
         translated=rules.translated(kernels, bound.src),
     )
@@ -227,48 +262,47 @@ def plan_variant(
     tree: KernelTree,
     toolchain: Toolchain,
     rules: BackendRules,
+    *,
+    target: TorchTarget | None,
     asked_version: tuple[int, int] | None = None,
 ) -> ArchVariant:
-    """Return the variant that a build against the installed torch, or TVM FFI, is.
+    """Return the variant that a build against ``target`` is; None for a kernel of TVM FFI.
 
     Raises:
         PlanError: the kernel does not want this torch.
         ToolchainError: it wants TVM FFI, which is not installed.
     """
     return ArchVariant(
-        framework=_framework(tree, toolchain, rules),
+        framework=_torch_framework(tree, rules, target) if target else _tvm_ffi(toolchain),
         compute=rules.compute(asked_version or rules.installed_version(toolchain)),
         cpu=toolchain.cpu,
         os="linux",
     )
 
 
-def _framework(tree: KernelTree, toolchain: Toolchain, rules: BackendRules) -> Framework:
-    torch = compiled_table(tree.manifest)
-    if isinstance(torch, TvmFfi):
-        version = require_tvm_ffi(toolchain.tvm_ffi).version
-        return Framework(kind="tvm-ffi", version=version, cxx11_abi=None)
-    installed = toolchain.torch.release.series
+def _tvm_ffi(toolchain: Toolchain) -> Framework:
+    version = require_tvm_ffi(toolchain.tvm_ffi).version
+    return Framework(kind="tvm-ffi", version=version, cxx11_abi=None)
+
+
+def _torch_framework(tree: KernelTree, rules: BackendRules, target: TorchTarget) -> Framework:
+    torch, version = torch_table(tree.manifest), target.release.series
     stable = torch.stable_abi.get(rules.BACKEND)
     for key, bound, fits, word in (
-        ("minver", torch.minver, installed >= (torch.minver or installed), "from"),
-        ("maxver", torch.maxver, installed <= (torch.maxver or installed), "up to"),
-        ("stable-abi", stable, installed >= (stable or installed), "from"),
+        ("minver", torch.minver, version >= (torch.minver or version), "from"),
+        ("maxver", torch.maxver, version <= (torch.maxver or version), "up to"),
+        ("stable-abi", stable, version >= (stable or version), "from"),
     ):
         if bound and not fits:
             raise PlanError(
-                f"the kernel wants torch {word} {_dotted(bound)}, "
-                f"but {toolchain.torch.release} is installed",
+                f"the kernel wants torch {word} {dotted(bound)}, "
+                f"but {target.release} is {target.role}",
                 where=tree.where("torch", key),
-                hint="install a torch that fits",
+                hint="install a torch that fits, or name a variant: `kernel-builder list-variants`",
             )
     if stable:
         return Framework(kind="torch-stable-abi", version=stable, cxx11_abi=None)
-    return Framework(kind="torch", version=installed, cxx11_abi=toolchain.torch.has_cxx11_abi)
-
-
-def _dotted(version: tuple[int, int]) -> str:
-    return f"{version[0]}.{version[1]}"
+    return Framework(kind="torch", version=version, cxx11_abi=target.has_cxx11_abi)
 
 
 def kernels_for(tree: KernelTree, backend: Backend) -> tuple[Kernel, ...]:

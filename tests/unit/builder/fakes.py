@@ -9,7 +9,7 @@ from kernelmill.builder.hip.toolchain import HipToolchain, Place, Trial
 from kernelmill.builder.jobs import Capacity
 from kernelmill.builder.toolchain import Toolchain
 from kernelmill.builder.toolchain.programs import Candidate, Program
-from kernelmill.builder.toolchain.torch import TorchInstall
+from kernelmill.builder.toolchain.torch import TorchTarget
 from kernelmill.spec.version import parse_release
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def hip_trial(*archs: str, command: str = "/opt/clang++") -> Trial:
 def toolchain(torch: str = "2.13.0+cpu", **changes: object) -> Toolchain:
     """Return a complete toolchain, with ``changes`` made to it."""
     complete = Toolchain(
-        torch=TorchInstall(
+        torch=TorchTarget(
             release=parse_release(torch, what="torch"),
             has_cxx11_abi=True,
             hip="",
@@ -96,6 +96,7 @@ def toolchain(torch: str = "2.13.0+cpu", **changes: object) -> Toolchain:
             python="/usr/bin/python3",
             python_include="/usr/include/python3",
         ),
+        python="/usr/bin/python3",
         cpu="x86_64",
         cxx=program("C++ compiler", "/usr/bin/g++"),
         cmake=program("cmake", "/usr/bin/cmake"),

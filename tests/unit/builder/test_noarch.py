@@ -128,16 +128,14 @@ def test_review_finds_changed_files_and_changed_sources(tmp_path: Path) -> None:
 
 def test_choice_of_variants(tmp_path: Path) -> None:
     tree = read_tree(kernel(tmp_path))
-    chosen = choose_noarch(tree, backends=["rocm,cpu", "rocm"], variant=None)
+    chosen = choose_noarch(tree, backends=["rocm,cpu", "rocm"])
     assert [str(it) for it in chosen] == ["torch-rocm", "torch-cpu"]
-    assert choose_noarch(tree, backends=(), variant="torch-universal") == (
-        NoarchVariant(name="universal"),
-    )
+    assert choose_noarch(tree, variants=["torch-universal"]) == (NoarchVariant(name="universal"),)
     with pytest.raises(PlanError, match="the kernel is not for xpu") as caught:
-        choose_noarch(tree, backends=["xpu"], variant=None)
+        choose_noarch(tree, backends=["xpu"])
     assert caught.value.hint.startswith("build one of torch-cpu, torch-cuda, torch-rocm, torch-npu")
     with pytest.raises(PlanError, match="is compiled, and the kernel is Python only"):
-        choose_noarch(tree, backends=(), variant="torch213-cxx11-cpu-x86_64-linux")
+        choose_noarch(tree, variants=["torch213-cxx11-cpu-x86_64-linux"])
 
 
 def test_build_command_needs_no_torch_and_no_compiler(
@@ -152,10 +150,17 @@ def test_build_command_needs_no_torch_and_no_compiler(
     [variant] = json.loads(capsys.readouterr().out)["variants"]
     assert (variant["variant"], variant["archs"]) == ("torch-cuda", ["9.0"])
     assert main(["list-variants", str(root)]) == 0
-    assert capsys.readouterr().out.splitlines()[1:3] == ["torch-cuda (9.0)", "torch-rocm (gfx942)"]
+    assert capsys.readouterr().out.splitlines()[1:3] == [
+        "torch-cuda (9.0)  Python only",
+        "torch-rocm (gfx942)  Python only",
+    ]
     assert main(["check-config", str(root)]) == 0
     assert main(["build", str(root), "--rocm", "7.1"]) == 2
     assert "a Python-only kernel is linked for no ROCm" in capsys.readouterr().err
+    assert main(["build", str(root), "--all", "--torch", "2.13"]) == 2
+    assert "a Python-only kernel is compiled against no torch" in capsys.readouterr().err
+    assert main(["build", str(root), "--variant", "torch-cpu", "--backend", "cpu"]) == 2
+    assert "--variant names the backend already" in capsys.readouterr().err
 
 
 def git(root: Path, *arguments: str) -> None:

@@ -6,8 +6,8 @@ import pytest
 from tests.unit.builder.fakes import MANIFEST, toolchain, write_kernel
 
 from kernelmill.builder.errors import PlanError
-from kernelmill.builder.pipeline import plan_variants
-from kernelmill.builder.request import Request, parse_request
+from kernelmill.builder.pipeline import plan_goal
+from kernelmill.builder.request import Goal, Request, parse_request
 from kernelmill.builder.sources import read_tree
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.errors import InputError
@@ -23,15 +23,15 @@ METAL_ONLY = MANIFEST.partition("\n[kernel")[0].replace('"cpu", "rocm"', '"metal
 def request(
     manifest: str = MANIFEST,
     backends: list[str] | None = None,
-    variant: str | None = None,
+    variants: list[str] | None = None,
     rocm: str | None = None,
 ) -> Request:
-    return parse_request(parse(manifest), backends=backends, variant=variant, rocm=rocm)
+    return parse_request(parse(manifest), backends=backends, variants=variants, rocm=rocm)
 
 
 def test_request_takes_every_backend_that_can_be_built_by_default() -> None:
     it = request(WITH_METAL)
-    assert it.backends == (Backend.CPU, Backend.ROCM)
+    assert it.goals == (Goal(backend=Backend.CPU), Goal(backend=Backend.ROCM))
     assert it.skipped == (Backend.METAL,)
 
 
@@ -45,16 +45,16 @@ def test_request_takes_every_backend_that_can_be_built_by_default() -> None:
 )
 def test_request_takes_the_backends_that_were_named_once_each(backends: list[str]) -> None:
     it = request(WITH_METAL, backends=backends, rocm="6.4")
-    assert it.backends == (Backend.ROCM, Backend.CPU)
+    assert it.goals == (Goal(backend=Backend.ROCM, version=(6, 4)), Goal(backend=Backend.CPU))
     assert it.skipped == ()
-    assert it.version_for(Backend.ROCM) == (6, 4)
-    assert it.version_for(Backend.CPU) is None
 
 
 def test_request_reads_backend_and_version_from_a_variant() -> None:
-    it = request(variant="torch213-cxx11-rocm72-x86_64-linux")
-    assert it.backends == (Backend.ROCM,)
-    assert it.version_for(Backend.ROCM) == (7, 2)
+    names = ["torch213-cxx11-rocm72-x86_64-linux", "torch212-cxx11-cpu-x86_64-linux"]
+    it = request(variants=[*names, names[0]])
+    assert [str(goal) for goal in it.goals] == names
+    assert (it.goals[0].backend, it.goals[0].version) == (Backend.ROCM, (7, 2))
+    assert (it.goals[1].backend, it.goals[1].version) == (Backend.CPU, None)
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,12 @@ def test_request_reads_backend_and_version_from_a_variant() -> None:
         pytest.param({"backends": ["metal"]}, "cannot build for metal", id="not-built-here"),
         pytest.param({"manifest": METAL_ONLY}, "cannot build for metal", id="nothing-to-build"),
         pytest.param({"rocm": "seven"}, "--rocm: 'seven' is not a version", id="version"),
-        pytest.param({"variant": "torch-cpu"}, "'torch-cpu' is not compiled", id="noarch"),
-        pytest.param({"variant": "x"}, "'x' is not the name of a build variant", id="no-variant"),
+        pytest.param({"variants": ["torch-cpu"]}, "'torch-cpu' is not compiled", id="noarch"),
         pytest.param(
-            {"variant": "torch213-cxx11-cpu-x86_64-linux", "rocm": "7.1"},
+            {"variants": ["x"]}, "'x' is not the name of a build variant", id="no-variant"
+        ),
+        pytest.param(
+            {"variants": ["torch213-cxx11-cpu-x86_64-linux"], "rocm": "7.1"},
             "--variant names the backend and its version already",
             id="twice",
         ),
@@ -79,9 +81,9 @@ def test_request_refuses(arguments: dict[str, str], text: str) -> None:
     assert text in str(caught.value)
 
 
-def test_plan_variants_refuses_the_variant_of_another_torch(tmp_path: Path) -> None:
+def test_plan_goal_refuses_the_variant_of_another_torch(tmp_path: Path) -> None:
     tree = read_tree(write_kernel(tmp_path))
-    wanted = request(variant="torch212-cxx11-cpu-x86_64-linux")
+    wanted = request(variants=["torch212-cxx11-cpu-x86_64-linux"])
     with pytest.raises(PlanError, match="cannot build torch212-cxx11-cpu-x86_64-linux") as caught:
-        plan_variants(tree, toolchain(), wanted)
-    assert "2.13.0+cpu this is torch213-cxx11-cpu-x86_64-linux" in caught.value.problem
+        plan_goal(wanted.goals[0], tree, toolchain())
+    assert "torch 2.13.0+cpu this is torch213-cxx11-cpu-x86_64-linux" in caught.value.problem

@@ -220,7 +220,7 @@ def test_layout_that_cannot_be_kept_is_written_anew(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = write_old(tmp_path)
-    monkeypatch.setattr("kernelmill.builder.cli.update_build.rewrite", lambda *_: None)
+    monkeypatch.setattr("kernelmill.builder.rewriting.rewrite", lambda *_: None)
     assert main(["update-build", str(root)]) == 0
     assert "the layout of the file is too unusual to be kept: its comments are lost" in (
         capsys.readouterr().err

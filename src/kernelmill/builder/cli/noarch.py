@@ -22,7 +22,13 @@ def run_build(args: argparse.Namespace, tree: KernelTree) -> int:
         raise PlanError(
             "a Python-only kernel is linked for no ROCm", where="--rocm", hint="leave it out"
         )
-    chosen = choose_noarch(tree, backends=args.backend or (), variant=args.variant)
+    if args.torch:
+        raise PlanError(
+            "a Python-only kernel is compiled against no torch",
+            where="--torch",
+            hint="leave it out",
+        )
+    chosen = choose_noarch(tree, backends=args.backend or (), variants=args.variant or ())
     plans = [plan_noarch(tree, variant) for variant in chosen]
     folders = [build_noarch(plan, tree) for plan in plans]
     note(f"made {count_of(len(folders), 'variant')} of Python files; nothing was compiled")

@@ -95,7 +95,7 @@ def plan_project(
     tree = read_tree(root)
     folder, known = os.path.relpath(root, target), identity or Identity()
     if tree.is_python_only:
-        chosen = choose_noarch(tree, backends=backends or (), variant=None)
+        chosen = choose_noarch(tree, backends=backends or ())
         noarch = [plan_noarch(tree, it) for it in chosen]
         if known.unique_id:
             noarch = [replace(it, unique_id=known.unique_id) for it in noarch]

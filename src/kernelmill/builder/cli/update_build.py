@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from kernelmill.builder.cli.options import add_folder, add_json, note, print_json
 from kernelmill.builder.fileset import FileSet
-from kernelmill.builder.rewriting import rewrite
 from kernelmill.builder.sources import MANIFEST_NAME, find_license, read_manifest_text
 from kernelmill.spec import manifest as manifest_format
 from kernelmill.spec.errors import ManifestError
@@ -60,6 +59,8 @@ def _require_license(reading: Reading, text: str) -> None:
 def _updated(text: str, reading: Reading) -> str:
     if not reading.edits:
         return text
+    from kernelmill.builder.rewriting import rewrite  # noqa: PLC0415 - brings tomlkit
+
     rewritten = rewrite(text, reading)
     if rewritten is None:
         note("the layout of the file is too unusual to be kept: its comments are lost")

@@ -77,28 +77,37 @@ def noarch_variants(tree: KernelTree) -> tuple[NoarchVariant, ...]:
 
 
 def choose_noarch(
-    tree: KernelTree, *, backends: Sequence[str], variant: str | None
+    tree: KernelTree, *, backends: Sequence[str] = (), variants: Sequence[str] = ()
 ) -> tuple[NoarchVariant, ...]:
     """Return the variants that a user asked for by words, or all.
 
     Raises:
         InputError: a word is no backend or no variant of this kernel.
     """
-    if variant is not None:
-        asked = parse_variant(variant)
-        if not isinstance(asked, NoarchVariant):
-            raise PlanError(
-                f"{variant!r} is compiled, and the kernel is Python only",
-                where="--variant",
-                hint=f"name one of {_listing(tree)}",
-            )
-        _backend_of(tree, asked)
-        return (asked,)
-    names = [name.strip() for word in backends for name in word.split(",")]
-    chosen = tuple(_variant_for(Backend.parse(name, where="--backend")) for name in names)
+    if variants and backends:
+        raise PlanError("--variant names the backend already", hint="leave out --backend")
+    chosen = tuple(_named(tree, it) for it in _split(variants))
+    chosen += tuple(
+        _variant_for(Backend.parse(name, where="--backend")) for name in _split(backends)
+    )
     for it in chosen:
         _backend_of(tree, it)
     return tuple(dict.fromkeys(chosen)) or noarch_variants(tree)
+
+
+def _split(words: Sequence[str]) -> list[str]:
+    return [name.strip() for word in words for name in word.split(",")]
+
+
+def _named(tree: KernelTree, text: str) -> NoarchVariant:
+    variant = parse_variant(text)
+    if isinstance(variant, NoarchVariant):
+        return variant
+    raise PlanError(
+        f"{text!r} is compiled, and the kernel is Python only",
+        where="--variant",
+        hint=f"name one of {_listing(tree)}",
+    )
 
 
 def _variant_for(backend: Backend) -> NoarchVariant:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from kernelmill.builder.plan import BuildPlan
 
-_EVERY_PROJECT = ("kernel.cmake",)
+_EVERY_PROJECT = ("abi_stubs.cmake", "kernel.cmake")
 _OF_FRAMEWORK = {
     "torch": ("torch.cmake", "torch_facts.py"),
     "tvm_ffi": ("tvm_ffi.cmake", "tvm_ffi_facts.py"),
@@ -27,16 +27,14 @@ def framework_of(plan: BuildPlan) -> str:
 
 def cmake_lists(plans: Sequence[BuildPlan], *, root: str) -> str:
     """Return ``CMakeLists.txt``: one branch per backend."""
-    framework = framework_of(plans[0])
-    is_torch = framework == "torch"
-    major, minor = plans[0].torch_version if is_torch else plans[0].variant.framework.version
+    major, minor = plans[0].framework_version
     return render_template(
         "project/CMakeLists.txt.j2",
         {
             "name": plans[0].manifest.general.name,
             "plans": plans,
             "root": root,
-            "framework": framework,
+            "framework": framework_of(plans[0]),
             "version": f"{major}.{minor}",
         },
     )

@@ -40,7 +40,7 @@ def _framework_requirement(plan: BuildPlan) -> str:
     framework = plan.variant.framework
     if framework.kind == "tvm-ffi":
         return f"apache-tvm-ffi=={framework.version[0]}.{framework.version[1]}.*"
-    return f"torch=={plan.torch_version[0]}.{plan.torch_version[1]}.*"
+    return f"torch=={plan.framework_version[0]}.{plan.framework_version[1]}.*"
 
 
 def dependencies_of(manifest: Manifest) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from kernelmill.builder.toolchain.programs import (
     probe_cxx,
     probe_ninja,
 )
-from kernelmill.builder.toolchain.torch import TorchInstall, probe_torch
+from kernelmill.builder.toolchain.torch import TorchTarget, probe_torch
 from kernelmill.builder.toolchain.tvm_ffi import TvmFfiInstall, probe_tvm_ffi
 from kernelmill.spec.backend import Backend
 
@@ -41,7 +41,12 @@ _HINTS = {
 class Toolchain:
     """What was found; tools that are missing are in it too, with what was tried."""
 
-    torch: TorchInstall
+    torch: TorchTarget | None
+    """The installed one."""
+    torch_problem: str = ""
+    """Why there is none."""
+    python: str
+    """The interpreter that builds run, and whose headers they use."""
     cpu: str
     cxx: Program
     cmake: Program
@@ -64,11 +69,14 @@ def probe_toolchain(env: Mapping[str, str], *, python: str) -> Toolchain:
         python: the interpreter whose torch is built against.
 
     Raises:
-        ToolchainError: there is no torch, or nothing can be built on this system at all.
+        ToolchainError: nothing can be built on this system at all.
     """
+    torch, problem = _installed_torch(python)
     archs = env.get("PYTORCH_ROCM_ARCH", "").replace(";", " ").replace(",", " ").split()
     return Toolchain(
-        torch=probe_torch(python),
+        torch=torch,
+        torch_problem=problem,
+        python=python,
         cpu=probe_cpu(),
         cxx=probe_cxx(env),
         cmake=probe_cmake(),
@@ -79,6 +87,28 @@ def probe_toolchain(env: Mapping[str, str], *, python: str) -> Toolchain:
         default_archs=tuple(sorted(set(archs))) or probe_local_archs(),
         tvm_ffi=probe_tvm_ffi(python),
     )
+
+
+def _installed_torch(python: str) -> tuple[TorchTarget | None, str]:
+    try:
+        return probe_torch(python), ""
+    except ToolchainError as error:
+        return None, error.problem
+
+
+def require_torch(toolchain: Toolchain) -> TorchTarget:
+    """Return the installed torch.
+
+    Raises:
+        ToolchainError: there is none.
+    """
+    if toolchain.torch is None:
+        raise ToolchainError(
+            toolchain.torch_problem or "torch is not installed",
+            hint="install torch, for example with: pip install torch; or build for the headers of "
+            "one, with --variant NAME",
+        )
+    return toolchain.torch
 
 
 def require(program: Program) -> Candidate:

@@ -6,6 +6,7 @@
 #   kernel_component(NAME ...)          one [kernel.NAME] of build.toml, compiled with its own flags
 #   kernel_install(...)                 targets `install` (PREFIX/VARIANT) and `local_install` (build/VARIANT)
 
+include("${CMAKE_CURRENT_LIST_DIR}/abi_stubs.cmake")
 get_filename_component(KERNEL_ROOT "${KERNEL_ROOT}" ABSOLUTE)
 set(KERNEL_SOURCE_ROOT "${KERNEL_ROOT}") # a backend may put translated copies in the sources' place
 set(CMAKE_CXX_STANDARD 20) # torch's own headers are C++20
@@ -75,6 +76,7 @@ function(kernel_extension)
   list(TRANSFORM arg_SOURCES PREPEND "${KERNEL_SOURCE_ROOT}/")
   add_library(${KERNEL_OPS_NAME} MODULE ${arg_SOURCES})
   set_target_properties(${KERNEL_OPS_NAME} PROPERTIES PREFIX "" SUFFIX "${KERNEL_SDK_SUFFIX}")
+  kernel_link_abi_stubs(${KERNEL_OPS_NAME})
   kernel_compile_settings(
     ${KERNEL_OPS_NAME} INCLUDES ${arg_INCLUDES} CXX_FLAGS ${arg_CXX_FLAGS} DEFINES ${arg_DEFINES})
   # NOTE: sources compiled with -fopenmp find the OpenMP runtime that torch has loaded. Linking one

@@ -1,11 +1,13 @@
-# The installed torch as the target `torch_sdk`, and TORCH_VERSION ("2.13").
+# The installed torch as the target `torch_sdk`, and TORCH_VERSION ("2.13"). Or another one, without
+# installing it: -DKERNEL_TORCH=FOLDER, the folder `tree/torch` of an SDK.
 # NOTE: not find_package(Torch): for a GPU build of torch that asks for the whole GPU SDK, even when
 # the kernel is built for the CPU.
+set(KERNEL_TORCH "" CACHE PATH "The folder of a torch package to build against, in place of the installed one")
 if(NOT Python3_EXECUTABLE) # looking for one that is known takes a second
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
 endif()
 execute_process(
-  COMMAND "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_LIST_DIR}/torch_facts.py"
+  COMMAND "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_LIST_DIR}/torch_facts.py" ${KERNEL_TORCH}
   OUTPUT_VARIABLE torch_facts
   COMMAND_ERROR_IS_FATAL ANY)
 

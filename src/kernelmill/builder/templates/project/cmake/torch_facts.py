@@ -1,4 +1,4 @@
-"""Print what a build needs to know about the installed torch, as JSON, without importing it."""
+"""Print what a build needs to know about a torch, as JSON, without importing it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,20 @@ import sys
 import sysconfig
 
 
-def torch_facts() -> dict[str, object]:
-    """Return the facts, or a reason why there are none."""
-    spec = importlib.util.find_spec("torch")
-    if spec is None or spec.origin is None:
-        return {"error": "torch is not installed for " + sys.executable}
-    root = pathlib.Path(spec.origin).parent
+def torch_facts(folder: str = "") -> dict[str, object]:
+    """Return the facts, or a reason why there are none.
+
+    ``folder`` is that of a torch package, as an SDK has it; empty for the installed torch.
+    """
+    if folder:
+        root = pathlib.Path(folder)
+        if not (root / "version.py").is_file():
+            return {"error": "no torch in " + folder}
+    else:
+        spec = importlib.util.find_spec("torch")
+        if spec is None or spec.origin is None:
+            return {"error": "torch is not installed for " + sys.executable}
+        root = pathlib.Path(spec.origin).parent
     text = (root / "version.py").read_text(encoding="utf-8")
 
     def read(name: str) -> str:
@@ -40,4 +48,4 @@ def torch_facts() -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    json.dump(torch_facts(), sys.stdout, indent=2, sort_keys=True)
+    json.dump(torch_facts("".join(sys.argv[1:])), sys.stdout, indent=2, sort_keys=True)

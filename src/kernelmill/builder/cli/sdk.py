@@ -1,0 +1,120 @@
+"""``kernel-builder sdk``: headers and link stubs of what is not installed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernelmill.builder.cli.options import add_json, note, print_json
+from kernelmill.builder.sdk.making import find_recipe, make_sdk
+from kernelmill.builder.sdk.pins import known_inputs
+from kernelmill.builder.sdk.recipes import recipes
+from kernelmill.builder.sdk.store import open_store, parse_name
+from kernelmill.builder.toolchain import require
+from kernelmill.builder.toolchain.host import probe_cpu
+from kernelmill.builder.toolchain.programs import probe_cxx
+
+if TYPE_CHECKING:
+    import argparse
+
+    from kernelmill.builder.sdk.store import Sdk, Store
+
+HELP = (
+    "list, fetch and verify SDKs: what builds need of a PyTorch or a toolkit that is not installed"
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="list those here, and those that can be fetched")
+    listing.set_defaults(action=_list)
+    fetch = actions.add_parser("fetch", help="make SDKs from what pip downloads")
+    fetch.set_defaults(action=_fetch)
+    fetch.add_argument("names", nargs="+", metavar="NAME", help="such as torch-2.12.0")
+    fetch.add_argument(
+        "--from", dest="offline", type=Path, metavar="FOLDER", help="take wheels from here, offline"
+    )
+    fetch.add_argument("--force", action="store_true", help="make those again that are here")
+    verify = actions.add_parser("verify", help="compare those here with their hashes")
+    verify.set_defaults(action=_verify)
+    verify.add_argument("names", nargs="*", metavar="NAME", help="by default all")
+    for action in (listing, fetch, verify):
+        add_json(action)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do what the action says."""
+    return int(args.action(args, open_store(os.environ)))
+
+
+def _list(args: argparse.Namespace, store: Store) -> int:
+    installed = store.installed()
+    known = [f"{kind}-{version}" for kind in recipes() for version in known_inputs().get(kind, {})]
+    here = {f"{it.record.kind}-{it.record.version.partition('+')[0]}" for it in installed}
+    available = [name for name in known if name not in here]
+    if args.json:
+        print_json({"sdks": [_as_json(it) for it in installed], "available": available})
+        return 0
+    for sdk in installed:
+        print(f"{sdk.record.name}  {sdk.folder}")
+    for name in available:
+        kind, _ = parse_name(name)
+        print(f"{name}  not here: {find_recipe(kind).SUMMARY}")
+    return 0
+
+
+def _fetch(args: argparse.Namespace, store: Store) -> int:
+    made = [_fetch_one(name, args, store) for name in args.names]
+    if args.json:
+        print_json({"sdks": [_as_json(it) for it in made]})
+    else:
+        print("\n".join(str(it.folder) for it in made))
+    return 0
+
+
+def _fetch_one(name: str, args: argparse.Namespace, store: Store) -> Sdk:
+    kind, version = parse_name(name)
+    find_recipe(kind)
+    found = store.find(kind, version)
+    if found and not args.force:
+        note(f"{found.record.name} is here already; --force makes it again")
+        return found
+    sdk = make_sdk(
+        kind,
+        version,
+        store,
+        platform=f"{probe_cpu()}-linux",
+        cxx=require(probe_cxx(os.environ)).path,
+        offline=args.offline,
+        note=lambda text: note(f"{name}: {text}"),
+    )
+    note(f"{name}: made {sdk.record.name}, NAR sha256 {sdk.record.nar_sha256}")
+    return sdk
+
+
+def _verify(args: argparse.Namespace, store: Store) -> int:
+    sdks = [store.require(*parse_name(it)) for it in args.names] or list(store.installed())
+    findings = [(sdk, store.verify(sdk)) for sdk in sdks]
+    if args.json:
+        print_json({"sdks": [{**_as_json(sdk), "problem": it} for sdk, it in findings]})
+    else:
+        for sdk, problem in findings:
+            print(f"{sdk.record.name}: {problem or 'as it was made'}")
+    return 1 if any(problem for _, problem in findings) else 0
+
+
+def _as_json(sdk: Sdk) -> dict[str, object]:
+    return {
+        "name": sdk.record.name,
+        "kind": sdk.record.kind,
+        "release": sdk.record.version,
+        "platform": sdk.record.platform,
+        "folder": str(sdk.folder),
+        "nar-sha256": sdk.record.nar_sha256,
+        "inputs": [
+            {"name": it.name, "version": it.version, "file": it.file, "sha256": it.sha256}
+            for it in sdk.record.inputs
+        ],
+    }
