@@ -30,6 +30,7 @@ from kernelmill.builder.runners.remote import (
     read_depot,
     receive_sdk,
 )
+from kernelmill.builder.wording import count_of
 from kernelmill.builder.workplace import WORK_FOLDER, make_folder
 from kernelmill.spec.errors import HostError, KernelError
 from kernelmill.spec.variant import ArchVariant, parse_variant
@@ -187,7 +188,10 @@ class Cluster:
             threads[host_of(address)] += worker["nthreads"]
         if not threads:
             raise HostError("the Dask cluster has no workers", hint="start some: dask worker")
-        self._say(f"{sum(threads.values())} builds at once on {len(threads)} machines of Dask's")
+        self._say(
+            f"{count_of(sum(threads.values()), 'build')} at once on "
+            f"{count_of(len(threads), 'machine')} of Dask's"
+        )
         return threads
 
     def _needed(self, jobs: Sequence[Job]) -> tuple[Sdk, ...]:
