@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.backends import rules_for
@@ -15,7 +18,6 @@ from kernelmill.builder.toolchain import require
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from kernelmill.builder.plan import BuildPlan
     from kernelmill.builder.toolchain import Toolchain
@@ -160,7 +162,7 @@ def step_of(line: str) -> str:
 
 
 def read_dependencies(toolchain: Toolchain, workspace: Workspace) -> frozenset[Path]:
-    """Return every file that a compiler read in the last build, headers included."""
+    """Return every file below the kernel's folder that a compiler read in the last build."""
     done = subprocess.run(
         [require(toolchain.ninja).path, "-C", str(workspace.binary), "-t", "deps"],
         capture_output=True,
@@ -168,8 +170,20 @@ def read_dependencies(toolchain: Toolchain, workspace: Workspace) -> frozenset[P
         check=True,
     )
     # "object: #deps 12, ..." and below it one file a line, from the folder of the build.
-    files = (line.strip() for line in done.stdout.splitlines() if line.startswith("    "))
-    return frozenset((workspace.binary / file).resolve() for file in files)
+    files = {line.strip() for line in done.stdout.splitlines() if line.startswith("    ")}
+    real = (_real_path(os.path.join(workspace.binary, it)) for it in files)  # noqa: PTH118 - below
+    below = f"{workspace.root}{os.sep}"
+    return frozenset(Path(it) for it in real if it.startswith(below))
+
+
+def _real_path(path: str) -> str:
+    """Return ``path`` without links. Not by ``Path``: of torch's headers there are a thousand."""
+    folder, name = os.path.split(path)
+    real = f"{_real_folder(folder)}{os.sep}{name}"
+    return os.path.realpath(real) if os.path.islink(real) else real  # noqa: PTH114
+
+
+_real_folder = cache(os.path.realpath)
 
 
 def error_excerpts(lines: Sequence[str]) -> str:

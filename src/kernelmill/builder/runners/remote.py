@@ -113,7 +113,7 @@ def perform(parcel: Parcel) -> Delivery:
 
     tell(Message("started", str(worker.address)))
     with tempfile.TemporaryDirectory(prefix="kernelmill-", dir=worker.local_directory) as folder:
-        root = Path(folder) / "kernel"
+        root = Path(folder).resolve() / "kernel"
         write_files(parcel.sources, root)
         job = _at_home(parcel, root, host=worker.address)
         outcome = _run(
