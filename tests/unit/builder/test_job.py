@@ -170,6 +170,11 @@ def test_one_variant_fails_with_its_own_error_and_status(
     [
         pytest.param(["--all", "--rocm", "7.1"], "--all names every variant already", id="rocm"),
         pytest.param(["--torch", "2.12"], "choose from the matrix\n  hint: add --all", id="torch"),
+        pytest.param(
+            ["--all", "--available", "--executor", "dask://a:1"],
+            "--available looks at this machine, and a cluster builds on others",
+            id="cluster",
+        ),
         pytest.param(["--all", "--torch", "3.0"], "no torch 3.0 in the matrix", id="unknown"),
         pytest.param(
             ["--all", "--torch", "2.12", "--available"], "there is nothing to build", id="nothing"

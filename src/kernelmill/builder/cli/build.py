@@ -18,7 +18,13 @@ from kernelmill.builder.compile import step_of
 from kernelmill.builder.errors import PlanError
 from kernelmill.builder.job import Job, Outcome, read_site, run_job
 from kernelmill.builder.request import Goal, Request
-from kernelmill.builder.runners.choice import IN_ORDER, PROCESSES, open_runner, parse_executor
+from kernelmill.builder.runners.choice import (
+    IN_ORDER,
+    PROCESSES,
+    is_cluster,
+    open_runner,
+    parse_executor,
+)
 from kernelmill.builder.runners.running import run_jobs
 
 if TYPE_CHECKING:
@@ -116,6 +122,11 @@ def _check_options(args: argparse.Namespace) -> None:
         raise PlanError("--all names every variant already", hint="leave out --variant and --rocm")
     if (args.torch or args.available) and not args.all:
         raise PlanError("--torch and --available choose from the matrix", hint="add --all")
+    if args.available and is_cluster(args.executor):
+        raise PlanError(
+            "--available looks at this machine, and a cluster builds on others",
+            hint="leave it out: what no worker can build is told",
+        )
 
 
 def _wanted(args: argparse.Namespace, site: Site) -> Request:
@@ -124,8 +135,9 @@ def _wanted(args: argparse.Namespace, site: Site) -> Request:
         wanted = request.parse_request(
             site.tree.manifest, backends=args.backend, variants=args.variant, rocm=args.rocm
         )
-        for goal in wanted.goals:
-            site.plan(goal)
+        if not is_cluster(args.executor):
+            for goal in wanted.goals:
+                site.plan(goal)
         return wanted
     rows = offers.list_rows(
         site.tree,

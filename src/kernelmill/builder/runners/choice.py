@@ -38,6 +38,11 @@ def parse_executor(text: str) -> str:
     return text
 
 
+def is_cluster(name: str | None) -> bool:
+    """Tell whether ``name`` names other machines."""
+    return bool(name and _CLUSTER.fullmatch(name))
+
+
 def open_runner(
     name: str,
     site: Site,
