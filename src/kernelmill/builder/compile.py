@@ -15,6 +15,7 @@ from kernelmill.builder.backends import rules_for
 from kernelmill.builder.errors import BuildKilled, CompileError
 from kernelmill.builder.hip.diagnosis import explain_failure
 from kernelmill.builder.toolchain import require
+from kernelmill.spec.backend import Backend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,6 +31,9 @@ _END_OF_EXCERPT = re.compile(r"^(\[\d+/\d+\]|FAILED:|ninja: |.*: (?:warning|note
 COPIES = "hipified"
 """Where in CMake's folder the translated copies of CUDA sources are."""
 _EXCERPTS = 3
+_WORKING_COMPILER = {"CMAKE_CXX_COMPILER_WORKS": "1", "CMAKE_CXX_ABI_COMPILED": "1"}
+"""Keeps CMake from compiling and linking a program to see whether that works: half of the time that
+it takes. What it would learn is used for GPUs only."""
 _BUILD_FILE = "build.ninja"
 """Written at the very end of a configuration that went well."""
 _EXCERPT_LINES = 12
@@ -122,6 +126,8 @@ def configure_command(plan: BuildPlan, toolchain: Toolchain, workspace: Workspac
         "KERNEL_BACKEND": plan.backend,
         **rules_for(plan.backend).tool_settings(toolchain, plan.archs or (), plan.variant.compute),
     }
+    if plan.backend is Backend.CPU:
+        definitions |= _WORKING_COMPILER
     if toolchain.ccache.chosen:
         definitions["CMAKE_CXX_COMPILER_LAUNCHER"] = toolchain.ccache.chosen.path
     return [

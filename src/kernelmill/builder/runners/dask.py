@@ -177,7 +177,8 @@ class Cluster:
             if self._starts[number] > _STARTS:
                 # Not here: it waits for this thread.
                 threading.Thread(target=future.cancel, daemon=True).start()
-            elif self._starts[number] > 1:
+                return
+            if self._starts[number] > 1:
                 tell(Message("again", "worker died"))
         tell(Message(said["kind"], said["text"]))
 
