@@ -28,7 +28,7 @@ HELD_CXX: Final = """\
 for word in "$@"; do
   case "$word" in *src/host.cpp)
     if [ -e "{folder}/hold" ]; then
-      echo $$ > "{folder}/held-$$"
+      echo $$ > "{folder}/new-$$" && mv "{folder}/new-$$" "{folder}/held-$$"
       while [ -e "{folder}/hold" ]; do sleep 0.05; done
     fi;;
   esac
@@ -109,7 +109,7 @@ class Bench:
 
     def held(self) -> list[int]:
         """Return the process of every compiler that was held."""
-        return [int(it.read_text() or 0) for it in self.folder.glob("held-*")]
+        return [int(it.read_text()) for it in self.folder.glob("held-*")]
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Start a build of the whole matrix, or of what ``arguments`` choose."""

@@ -44,13 +44,14 @@ def kill_first_worker(
     pattern: str,
     workers: Mapping[str, int] | None = None,
 ) -> list[str]:
-    """Wait for a held compiler, kill the worker whose build it is, let all go; return the lines."""
+    """Wait for a compiler in each worker, kill the first, let the rest go; return the lines."""
     assert running.stderr is not None
     told: list[str] = []
     while not (told and re.search(pattern, told[-1])):
         told.append(running.stderr.readline())
         assert told[-1], "".join(told)
-    wait_until(bench.held, what="no compiler was started")
+    builds = len(workers or "1")
+    wait_until(lambda: len(bench.held()) == builds, what="not every worker runs a compiler")
     held = bench.held()
     victim = re.search(pattern, told[-1])
     assert victim is not None
