@@ -10,11 +10,11 @@ import functools
 import os
 import sys
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, ParamSpec
 
 from kernelmill.runtime.hub.expiry import watch_expiry
 from kernelmill.runtime.settings import DECIDING_VARIABLES
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping

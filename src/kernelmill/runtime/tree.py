@@ -6,13 +6,14 @@ not for this machine stops everything before anything large is fetched.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.errors import RepositoryNotFound, Unresolved
 from kernelmill.runtime.load import load_variant
 from kernelmill.runtime.resolvers import LocalKernel, Location, RemoteKernel
 from kernelmill.spec.errors import KernelError
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

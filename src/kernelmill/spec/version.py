@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from packaging import version as pep440
 
 from kernelmill.spec.errors import InvalidVersion
+from kernelmill.spec.values import dataclass
 
 _LEADING: Final = re.compile(r"\s*v?(?P<major>[0-9]{1,9})\.(?P<minor>[0-9]{1,9})(?![0-9])")
 # Only right behind the numbers: the commit in "7.1.52802-26aae437b6" holds an "a" and a "b" too.
