@@ -46,6 +46,7 @@ def load_variant(
     folder: Path,
     *,
     root: Path,
+    metadata: Metadata | None = None,
     repo_info: RepoInfo | None = None,
     dependencies: Mapping[str, ModuleType] = MappingProxyType({}),
 ) -> ModuleType:
@@ -54,6 +55,7 @@ def load_variant(
     Args:
         folder: holds ``metadata.json`` and the kernel's files.
         root: the folder that links may not leave.
+        metadata: what the build was found to say of itself; None to read it.
         repo_info: where it came from.
         dependencies: the loaded kernels that it may ask for: repository id -> module.
 
@@ -67,8 +69,11 @@ def load_variant(
     """
     folder = folder.resolve()
     known = LOADED.get(folder)
-    name = repo_info.repo_id.rpartition("/")[2] if repo_info else folder.name
-    metadata = known.metadata if known else read_metadata(folder, name=name)
+    if known:
+        metadata = known.metadata
+    elif metadata is None:
+        name = repo_info.repo_id.rpartition("/")[2] if repo_info else folder.name
+        metadata = read_metadata(folder, name=name)
     is_signed = False
     if repo_info:  # folders that the caller names are the caller's own
         is_signed = ensure_signed(folder, metadata=metadata, root=root)

@@ -196,7 +196,8 @@ def find_local(session: Session, path: Path) -> LocalKernel:
     """
     path = path.expanduser()
     folder = select_local(path, session.host)
-    return LocalKernel(folder=folder, metadata=read_metadata(folder), root=links_root(path))
+    metadata = read_metadata(folder, name=folder.resolve().name)
+    return LocalKernel(folder=folder, metadata=metadata, root=links_root(path))
 
 
 def find_bundled_build(session: Session, folder: Path) -> LocalKernel:

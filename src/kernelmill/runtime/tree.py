@@ -154,7 +154,11 @@ def load(session: Session, tree: Node) -> ModuleType:
         else:
             root, repo_info = session.cache.root, location.repo_info
         modules[id(node)] = load_variant(
-            folders[id(node)], root=root, repo_info=repo_info, dependencies=dependencies
+            folders[id(node)],
+            root=root,
+            metadata=location.metadata,
+            repo_info=repo_info,
+            dependencies=dependencies,
         )
     return modules[id(tree)]
 
