@@ -18,7 +18,7 @@ from kernelmill.runtime.revisions import COMMIT
 from kernelmill.spec.errors import HubError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+    from collections.abc import Iterable, Iterator, MutableMapping
 
     class Request(Protocol):
         """The part of an HTTP request that is changed."""
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
         @property
         def extensions(self) -> MutableMapping[str, Any]:
             """What the client hands to its transport besides the request."""
+
+    class Headers(Protocol):
+        """A reply's headers; names in any case."""
+
+        def get(self, name: str, /) -> str | None:
+            """Return one; None when it is not there."""
 
 
 MAX_REPLIES: Final = 1000
@@ -123,7 +129,7 @@ def limit_time(request: Request) -> None:
         request.extensions["timeout"] = dict.fromkeys(steps, limit_s)
 
 
-def check_headers(status: int, headers: Mapping[str, str]) -> None:
+def check_headers(status: int, headers: Headers) -> None:
     """Stop a Hub's reply whose commit or ETag could not be the name of a file.
 
     Raises:
@@ -177,7 +183,7 @@ def read_answer(chunks: Iterable[bytes]) -> bytes:
     return b"".join(content)
 
 
-def ensure_short_wait(status: int, headers: Mapping[str, str]) -> None:
+def ensure_short_wait(status: int, headers: Headers) -> None:
     """Stop a reply by which its receiver would sleep for as long as the Hub likes.
 
     Raises:

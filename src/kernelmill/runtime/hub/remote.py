@@ -147,7 +147,7 @@ class RemoteHub:
             def receive(reply: Reply) -> None:
                 if reply.status != PARTIAL_CONTENT:
                     blob.restart()
-                for chunk in reply.stream(CHUNK_BYTES, decode_content=True):
+                for chunk in reply.stream(CHUNK_BYTES):
                     blob.write(chunk)
 
             self._wire.fetch(path, receive, start=blob.size_bytes)

@@ -134,7 +134,7 @@ def in_repo(repo: RepoId, what: str, *parts: str) -> str:
 
 
 def _json(reply: Reply) -> Any:  # noqa: ANN401 - JSON
-    return json.loads(read_answer(reply.stream(READ_BYTES, decode_content=True)))
+    return json.loads(read_answer(reply.stream(READ_BYTES)))
 
 
 def _refusal(url: str, reply: Reply) -> Refusal:
@@ -145,7 +145,7 @@ def _refusal(url: str, reply: Reply) -> Refusal:
         kind = NO_REPOSITORY  # a Hub says so of repositories that it hides
     elif not kind and reply.status == 400:
         kind = BAD_REQUEST
-    content = read_answer(reply.stream(READ_BYTES, decode_content=True))
+    content = read_answer(reply.stream(READ_BYTES))
     return Refusal(reply.status, kind, (_said_in(content, reply) or said)[:MAX_SAID_CHARS])
 
 
