@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from packaging import version as pep440
-
 from kernelmill.spec.errors import InvalidVersion
 from kernelmill.spec.values import dataclass
 
@@ -70,6 +68,10 @@ def parse_release(text: str, *, what: str) -> Release:
 
 
 def _is_prerelease(public: str) -> bool:
+    if public.replace(".", "").isdecimal():
+        return False
+    from packaging import version as pep440  # noqa: PLC0415 - most versions are numbers alone
+
     try:
         return pep440.Version(public).is_prerelease
     except ValueError:  # no PEP 440 version, or numbers too long for int()

@@ -233,10 +233,10 @@ def _send(
         is_new = connection is None
         connection = connection or _open(place)
         connection.timeout = silence_s
-        if connection.sock:
-            connection.sock.settimeout(silence_s)
         try:
             with _network():
+                if connection.sock:
+                    connection.sock.settimeout(silence_s)
                 connection.request("GET", target, headers=sent)
                 return connection, Reply(connection.getresponse())
         except ConnectionError as error:
