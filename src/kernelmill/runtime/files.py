@@ -47,6 +47,15 @@ def read_text(path: Path, *, limit_bytes: int) -> str:
     return content.decode("utf-8")
 
 
+def shown_size(size_bytes: int) -> str:
+    """Return a size as people read it: ``812 bytes``, ``3.4 kB``, ``12.0 MB``."""
+    if size_bytes < 1000:
+        return f"{size_bytes} byte{'' if size_bytes == 1 else 's'}"
+    if size_bytes < 1_000_000:
+        return f"{size_bytes / 1e3:.1f} kB"
+    return f"{size_bytes / 1e6:.1f} MB"
+
+
 class Mark(NamedTuple):
     """What tells a file that was written to from one that was not, without reading it."""
 

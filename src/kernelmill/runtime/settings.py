@@ -193,12 +193,12 @@ def _home_path(text: str, where: str) -> Path:
     """Return a path whose ``~`` was replaced."""
     try:
         return Path(text).expanduser()
-    except RuntimeError as error:
+    except RuntimeError:
         raise InputError(
             f"{text!r} needs a home folder, and there is none",
             where=where,
             hint="set HOME, or write the whole path",
-        ) from error
+        ) from None  # it says nothing more
 
 
 def _is_offline(env: Mapping[str, str]) -> bool:

@@ -331,4 +331,4 @@ def _own_tls(certificates: str) -> ssl.SSLContext:
             f"{certificates!r} holds no certificates ({error.strerror or error})",
             where=variable,
             hint=f"correct or unset {variable}",
-        ) from error
+        ) from None

@@ -67,7 +67,7 @@ def _plain_token() -> str:
             return _cleaned(os.environ[name])
     try:
         return _cleaned(_token_file().read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RuntimeError):  # also where there is no home
         return ""
 
 
@@ -86,7 +86,7 @@ def _is_renewed() -> bool:
         return False
     try:
         text = _token_file().with_name("stored_tokens").read_text(encoding="utf-8")
-    except (OSError, ValueError):
+    except (OSError, ValueError, RuntimeError):
         return False
     return "refresh_token" in text
 
