@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kernelmill.runtime.errors import AccessDenied, HubUnreachable
-from kernelmill.runtime.hub import connection, wire
+from kernelmill.runtime.hub import connection
 from kernelmill.runtime.hub.connection import close_connections
 from kernelmill.runtime.hub.identity import headers_of
 from kernelmill.runtime.hub.remote import RemoteHub
@@ -175,7 +175,7 @@ def test_download_that_ends_early_is_no_file(tmp_path: Path) -> None:
 
 def test_listing_is_asked_again_when_the_hub_is_busy(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
-    monkeypatch.setattr(wire.time, "sleep", slept.append)
+    monkeypatch.setattr("kernelmill.runtime.hub.wire.time.sleep", slept.append)
 
     def answer(_: str, server: Server) -> Answer:
         return (200, {}, b"[]") if len(server.asked) > 2 else (503, {"Retry-After": "4"}, b"busy")
@@ -209,7 +209,7 @@ def test_certificates_that_are_none_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "missing.pem"))
-    with pytest.raises(InputError, match="missing.pem' holds no certificates") as caught:
+    with pytest.raises(InputError, match=r"missing\.pem' holds no certificates") as caught:
         received("https://127.0.0.1:1")
     assert caught.value.where == "REQUESTS_CA_BUNDLE"
 

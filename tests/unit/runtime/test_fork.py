@@ -59,7 +59,7 @@ def test_child_loads_what_a_thread_of_its_parent_was_loading(tmp_path: Path) -> 
     assert started.wait(20)
 
     def load_again() -> bool:
-        __main__.is_child = True  # type: ignore[attr-defined]
+        __main__.is_child = True
         return bool(load.load_variant(folder, root=folder).VALUE == 1)
 
     is_loaded = in_child(load_again)
