@@ -13,6 +13,7 @@ _LEADING: Final = re.compile(r"\s*v?(?P<major>[0-9]{1,9})\.(?P<minor>[0-9]{1,9})
 _PRERELEASE: Final = re.compile(
     r"\s*v?[0-9.]+[-_.]?(?:a|alpha|b|beta|c|rc|pre|preview|dev)[-_.]?[0-9]*(?![a-z0-9])"
 )
+_RELEASE: Final = re.compile(r"[0-9.]+(?:\.post[0-9]+)?")
 _MAJOR_MINOR: Final = re.compile(r"(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})")
 
 
@@ -68,7 +69,7 @@ def parse_release(text: str, *, what: str) -> Release:
 
 
 def _is_prerelease(public: str) -> bool:
-    if public.replace(".", "").isdecimal():
+    if _RELEASE.fullmatch(public):
         return False
     from packaging import version as pep440  # noqa: PLC0415 - most versions are numbers alone
 
