@@ -20,12 +20,15 @@ _COMMANDS = {
     "create-pyproject": "create_pyproject",
     "clean-pyproject": "clean_pyproject",
     "build": "build",
+    "build-and-copy": "build_and_copy",
+    "build-and-upload": "build_and_upload",
     "test": "test",
     "inspect": "inspect",
     "hash": "hash",
     "doctor": "doctor",
     "keygen": "keygen",
     "sign": "sign",
+    "fill-card": "fill_card",
     "upload": "upload",
 }
 

@@ -2,42 +2,118 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.cli.options import add_folder, note
-from kernelmill.builder.review import review_build
 
 if TYPE_CHECKING:
     import argparse
+
+    from kernelmill.builder.publishing import Wish
 
 HELP = "check the variants in build/ and upload them"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments: those of ``kernels upload``, which does the upload."""
+    """Declare the arguments."""
     add_folder(parser)
+    parser.add_argument(
+        "--builds", metavar="FOLDER", help="result or build; by default the one that has builds"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_upload(parser)
+
+
+def add_upload(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments that say where to, and how."""
     parser.add_argument("--repo-id", metavar="OWNER/NAME", help="by default that of build.toml")
     parser.add_argument("--branch", metavar="NAME", help="by default v<version>")
     parser.add_argument("--private", action="store_true", help="make a new repository private")
     parser.add_argument("--repo-type", choices=["kernel", "model"])
+    parser.add_argument(
+        "--against", "--endpoint", metavar="URL", help="the Hub; by default that of HF_ENDPOINT"
+    )
     parser.add_argument("--dry-run", action="store_true", help="only print what would be uploaded")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--output-json", type=Path, metavar="PATH", help="write what was done to a file"
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="print the result alone")
+    parser.add_argument("--create-pr", action="store_true", help="not supported: see the error")
 
 
 def run(args: argparse.Namespace) -> int:
     """Check, then hand over; the exit status is that of the upload."""
-    variants = review_build(args.dir.resolve())
-    note(f"checked {', '.join(variants)}")
-    return subprocess.call([sys.executable, "-m", "kernelmill.runtime", "upload", *_forward(args)])
+    from kernelmill.builder import publishing  # noqa: PLC0415 - `build-and-upload` needs none yet
+    from kernelmill.builder.cli.fill_card import fill  # noqa: PLC0415 - as above
+    from kernelmill.builder.review import review_build  # noqa: PLC0415 - heavy
+
+    require_possible(args)
+    root = args.dir.resolve()
+    place = publishing.choose_place(root, args.builds)
+    variants = review_build(root, place=place)
+    if not args.quiet:
+        note(f"checked {', '.join(variants)}")
+    for name in publishing.find_dirty(root / place):
+        note(f"warning: {name} was built from sources that no commit holds")
+    fill(root, repo_id=args.repo_id)
+    wish = publishing.Wish(
+        repo_id=args.repo_id,
+        branch=args.branch,
+        repo_type=args.repo_type,
+        is_private=args.private,
+        is_dry_run=args.dry_run,
+        is_json=args.json or args.output_json is not None,
+    )
+    return _hand_over(args, wish, root, place)
 
 
-def _forward(args: argparse.Namespace) -> list[str]:
-    values = {"--repo-id": args.repo_id, "--branch": args.branch, "--repo-type": args.repo_type}
-    switches = {"--private": args.private, "--dry-run": args.dry_run, "--json": args.json}
-    return [
-        str(args.dir),
-        *(word for option, value in values.items() if value for word in (option, value)),
-        *(option for option, is_set in switches.items() if is_set),
-    ]
+def require_possible(args: argparse.Namespace) -> None:
+    """Stop here when the arguments ask for what no upload can do.
+
+    Raises:
+        PlanError: they do.
+    """
+    from kernelmill.builder.errors import PlanError  # noqa: PLC0415 - for `--help`
+    from kernelmill.builder.publishing import parse_endpoint  # noqa: PLC0415 - as above
+
+    if args.create_pr:
+        raise PlanError(
+            "uploads are commits to a branch, not pull requests",
+            where="--create-pr",
+            hint="use --branch, or --repo-id with a repository of your own",
+        )
+    if args.against:
+        parse_endpoint(args.against)
+
+
+def _hand_over(args: argparse.Namespace, wish: Wish, root: Path, place: str) -> int:
+    from kernelmill.builder.publishing import (  # noqa: PLC0415 - as in `run`
+        as_upstream_reports,
+        parse_endpoint,
+    )
+
+    command = [sys.executable, "-m", "kernelmill.runtime", "upload", str(root)]
+    done = subprocess.run(
+        [*command, f"--builds={place}", *wish.words()],
+        env=os.environ | ({"HF_ENDPOINT": parse_endpoint(args.against)} if args.against else {}),
+        stdout=subprocess.PIPE if args.output_json else None,
+        stderr=subprocess.PIPE if args.quiet else None,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        print(done.stderr or "", end="", file=sys.stderr)
+        return done.returncode
+    if args.output_json:
+        document = json.loads(done.stdout)
+        text = json.dumps(as_upstream_reports(document), indent=2) + "\n"
+        args.output_json.write_text(text, encoding="utf-8")
+        print(
+            done.stdout if args.json else document.get("url") or "", end="" if args.json else "\n"
+        )
+    return 0
