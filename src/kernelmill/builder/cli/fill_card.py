@@ -78,7 +78,7 @@ def read_card(root: Path, *, repo_id: str | None) -> str:
         has_benchmark=any(root.glob("benchmarks/benchmark*.py")),
     )
     template = (root / card.CARD_NAME).read_text(encoding="utf-8")
-    if not values["functions"]:
+    if not values["functions"] and "functions" in template:
         note(f"warning: {package_folder(manifest)}/__init__.py has no __all__ to list")
     return card.fill_card(template, values, where=card.CARD_NAME)
 
