@@ -24,6 +24,8 @@ _MODULES = {
     "build-and-copy": "build_and_copy",
     "build-and-upload": "build_and_upload",
     "test": "test",
+    "devshell": "devshell",
+    "testshell": "testshell",
     "inspect": "inspect",
     "hash": "hash",
     "doctor": "doctor",
