@@ -255,9 +255,9 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     from huggingface_hub import _commit_api
 
     batches: list[list[str]] = []
-    send = _commit_api._send_commit
+    send: Callable[..., object] = _commit_api._send_commit
 
-    def spying(*, operations: list[Any], **rest: Any) -> object:
+    def spying(*, operations: list[Any], **rest: object) -> object:
         batches.append(sorted(it.path_in_repo for it in operations))
         return send(operations=operations, **rest)
 

@@ -89,8 +89,13 @@ def plan_start(shell: str, *, title: str, env: Mapping[str, str], folder: str) -
             )
         case "fish":
             said = f"echo -n {_quote(f'({title}) ')}; _kernel_builder_prompt"
+            lists = "".join(
+                f"set -gx {name} {' '.join(map(_quote, env[name].split(os.pathsep)))}\n"
+                for name in _LISTS
+                if name in env
+            )
             text = (
-                "functions --copy fish_prompt _kernel_builder_prompt\n"
+                f"{lists}functions --copy fish_prompt _kernel_builder_prompt\n"
                 f"function fish_prompt; {said}; end\n"
             )
             return Start(command=(shell, "--init-command", text, "-i"))
