@@ -7,12 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelmill.builder.backends import BACKENDS
 from kernelmill.builder.cli.options import note
-from kernelmill.builder.scaffold import check_backends, scaffold
-from kernelmill.spec.backend import Backend
-from kernelmill.spec.licenses import license_objection
-from kernelmill.spec.names import KernelName, RepoId
 
 if TYPE_CHECKING:
     import argparse
@@ -51,6 +46,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the files and say what to do next."""
+    from kernelmill.builder.backends import BACKENDS  # noqa: PLC0415 - `--help` needs none of it
+    from kernelmill.builder.scaffold import check_backends, scaffold  # noqa: PLC0415 - as above
+    from kernelmill.spec.backend import Backend  # noqa: PLC0415 - as above
+    from kernelmill.spec.licenses import license_objection  # noqa: PLC0415 - as above
+    from kernelmill.spec.names import KernelName, RepoId  # noqa: PLC0415 - as above
+
     repo_id = RepoId.parse(args.name, where="--name") if "/" in args.name else None
     name = KernelName.parse(repo_id.name if repo_id else args.name, where="--name")
     words = [it.strip() for word in args.backends for it in word.split(",")]
