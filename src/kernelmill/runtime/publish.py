@@ -197,8 +197,10 @@ class _Upload:
                 commit = self.commit(staging, commit, batch, stale, shown=shown)
             self.publisher.create_branch(branch, commit)
         except BaseException:
-            if commit == start:  # nothing that another attempt could go on with
-                self.forget_staging({staging: commit} if staging not in branches else {})
+            if commit != start or staging in branches:
+                self.report("what was sent stays there: run the same command again to go on")
+            else:
+                self.forget_staging({staging: commit})
             raise
         self.forget_staging({staging: commit})
         return commit, deleted

@@ -76,8 +76,10 @@ def test_a_new_version_is_seen_when_it_is_whole(folder: Path, hub: MemoryHub) ->
 
 
 def test_an_interrupted_upload_goes_on_where_it_stopped(folder: Path, hub: MemoryHub) -> None:
+    heard: list[str] = []
     with pytest.raises(HubError, match="the Hub went away"):
-        publish(plan_of(folder), folder, failing(hub, folder, commits=2))
+        publish(plan_of(folder), folder, failing(hub, folder, commits=2), report=heard.append)
+    assert heard[-1] == "what was sent stays there: run the same command again to go on"
     staging = staging_branch(plan_of(folder))
     assert sorted(hub.repos["acme/toy"].branches) == ["main", staging]
     before = hub.repos["acme/toy"].branches[staging]

@@ -12,6 +12,8 @@ from kernelmill.builder.cli.options import note
 if TYPE_CHECKING:
     import argparse
 
+    from kernelmill.spec.backend import Backend
+
 HELP = "write a small working kernel to start from"
 _PYTHON_ONLY = "torch-noarch"
 
@@ -47,20 +49,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the files and say what to do next."""
     from kernelmill.builder.backends import BACKENDS  # noqa: PLC0415 - `--help` needs none of it
-    from kernelmill.builder.scaffold import check_backends, scaffold  # noqa: PLC0415 - as above
     from kernelmill.spec.backend import Backend  # noqa: PLC0415 - as above
+
+    words = [it.strip() for word in args.backends for it in word.split(",")]
+    backends = tuple(dict.fromkeys(Backend.parse(it, where="--backends") for it in words))
+    target = _write(args, backends)
+    _start_git(target)
+    if args.framework == _PYTHON_ONLY or set(backends) & set(BACKENDS):
+        note(f"next: kernel-builder build {target}")
+    else:
+        note(f"next, where the tools are: kernel-builder create-pyproject {target}")
+    print(target)
+    return 0
+
+
+def _write(args: argparse.Namespace, backends: tuple[Backend, ...]) -> Path:
+    """Write the files, and return their folder."""
+    from kernelmill.builder.scaffold import check_backends, scaffold  # noqa: PLC0415 - as above
     from kernelmill.spec.licenses import license_objection  # noqa: PLC0415 - as above
     from kernelmill.spec.names import KernelName, RepoId  # noqa: PLC0415 - as above
 
     repo_id = RepoId.parse(args.name, where="--name") if "/" in args.name else None
     name = KernelName.parse(repo_id.name if repo_id else args.name, where="--name")
-    words = [it.strip() for word in args.backends for it in word.split(",")]
-    backends = tuple(dict.fromkeys(Backend.parse(it, where="--backends") for it in words))
     is_python_only = args.framework == _PYTHON_ONLY
     check_backends(backends, is_python_only=is_python_only)
     if objection := license_objection(args.license):
         note(f"warning: {objection}")
-    target = args.path or Path(str(name))
     files = scaffold(
         name,
         repo_id=repo_id,
@@ -68,14 +82,9 @@ def run(args: argparse.Namespace) -> int:
         backends=backends,
         is_python_only=is_python_only,
     )
+    target: Path = args.path or Path(str(name))
     files.write(target, force=args.force)
-    _start_git(target)
-    if is_python_only or set(backends) & set(BACKENDS):
-        note(f"next: kernel-builder build {target}")
-    else:
-        note(f"next, where the tools are: kernel-builder create-pyproject {target}")
-    print(target)
-    return 0
+    return target
 
 
 def _start_git(target: Path) -> None:
