@@ -345,3 +345,29 @@ def test_build_and_upload_publishes_builds_benchmarks_and_the_card(
     assert main(["upload", str(published), *words, "-q"]) == 0
     assert json.loads(report.read_text())["status"] == "no_changes"
     assert capfd.readouterr().err == ""
+
+
+def test_l14_a_call_that_would_fail_in_its_version_is_refused(
+    kernel: Path, server: RunningHub, client: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    client.setenv("HF_ENDPOINT", server.url)
+    package = kernel / "torch-ext/toy/__init__.py"
+    words = ["upload", str(kernel), "--repo-id", "acme/calls", "-q"]
+
+    def send(source: str, *more: str) -> int:
+        package.write_text(f'__all__ = ["double"]\n{source}\n')
+        assert main(["build", str(kernel)]) == 0
+        return main([*words, *more])
+
+    assert send("def double(x): ...") == 0
+    assert send("def double(x, out=None): ...") == 0
+    before = branches_of(server, "acme/calls")
+    capfd.readouterr()
+    assert send("def double(x, out): ...") == 1
+    said = capfd.readouterr().err
+    assert "torch-cpu, compared with acme/calls@v1: - double(x, out=...)" in said
+    assert "+ double(x, out)" in said
+    assert "or raise the version in build.toml" in said
+    assert branches_of(server, "acme/calls") == before
+    assert send("def double(x, out): ...", "--allow-api-changes") == 0
+    assert branches_of(server, "acme/calls") != before

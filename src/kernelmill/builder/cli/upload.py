@@ -7,16 +7,19 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
 
 from kernelmill.builder.cli.options import add_folder, note
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
     from kernelmill.builder.publishing import Wish
 
 HELP = "check the variants in build/ and upload them"
+_KERNELS_UPLOAD: Final = (sys.executable, "-m", "kernelmill.runtime", "upload")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +40,11 @@ def add_upload(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repo-type", choices=["kernel", "model"])
     parser.add_argument(
         "--against", "--endpoint", metavar="URL", help="the Hub; by default that of HF_ENDPOINT"
+    )
+    parser.add_argument(
+        "--allow-api-changes",
+        action="store_true",
+        help="upload into a version although calls that it answers would fail",
     )
     parser.add_argument("--dry-run", action="store_true", help="only print what would be uploaded")
     parser.add_argument(
@@ -69,7 +77,45 @@ def run(args: argparse.Namespace) -> int:
         is_dry_run=args.dry_run,
         is_json=args.json or args.output_json is not None,
     )
+    if not (args.dry_run or args.allow_api_changes or args.repo_type == "model"):
+        _require_same_calls(wish, root, place, env=_hub_env(args))
     return _hand_over(args, wish, root, place)
+
+
+def _require_same_calls(wish: Wish, root: Path, place: str, *, env: Mapping[str, str]) -> None:
+    """Compare with what the Hub has under the version, of which users get the newest build.
+
+    Raises:
+        CheckError: a call that it answers would fail, and why.
+    """
+    from kernelmill.builder.check import require_no_findings  # noqa: PLC0415 - as in `run`
+    from kernelmill.builder.check.surface import check_surface  # noqa: PLC0415 - as above
+    from kernelmill.builder.cli.earlier import fetch_python  # noqa: PLC0415 - as above
+    from kernelmill.builder.review import surface_of  # noqa: PLC0415 - as above
+    from kernelmill.builder.variants import find_variants  # noqa: PLC0415 - as above
+
+    words = [*_KERNELS_UPLOAD, str(root), f"--builds={place}", *wish.words(), "--dry-run", "--json"]
+    planned = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    if planned.returncode:
+        return  # it will say what is wrong when it is asked to upload
+    plan = json.loads(planned.stdout)
+    with TemporaryDirectory(prefix="kernel-builder-upload-") as folder:
+        hint = "check HF_ENDPOINT; --allow-api-changes does without"
+        repo, branch = plan["repo_id"], plan["branch"]
+        earlier = fetch_python(repo, branch, Path(folder), env=env, hint=hint)
+        if earlier is None:
+            return
+        known = surface_of(earlier)
+    for variant in find_variants(root / place):
+        where = f"{variant.name}, compared with {repo}@{branch}"
+        require_no_findings(check_surface(known, surface_of(variant)), where=where)
+
+
+def _hub_env(args: argparse.Namespace) -> dict[str, str]:
+    """Return an environment that names the Hub."""
+    from kernelmill.builder.publishing import parse_endpoint  # noqa: PLC0415 - as in `run`
+
+    return os.environ | ({"HF_ENDPOINT": parse_endpoint(args.against)} if args.against else {})
 
 
 def require_possible(args: argparse.Namespace) -> None:
@@ -92,15 +138,11 @@ def require_possible(args: argparse.Namespace) -> None:
 
 
 def _hand_over(args: argparse.Namespace, wish: Wish, root: Path, place: str) -> int:
-    from kernelmill.builder.publishing import (  # noqa: PLC0415 - as in `run`
-        as_upstream_reports,
-        parse_endpoint,
-    )
+    from kernelmill.builder.publishing import as_upstream_reports  # noqa: PLC0415 - as in `run`
 
-    command = [sys.executable, "-m", "kernelmill.runtime", "upload", str(root)]
     done = subprocess.run(
-        [*command, f"--builds={place}", *wish.words()],
-        env=os.environ | ({"HF_ENDPOINT": parse_endpoint(args.against)} if args.against else {}),
+        [*_KERNELS_UPLOAD, str(root), f"--builds={place}", *wish.words()],
+        env=_hub_env(args),
         stdout=subprocess.PIPE if args.output_json else None,
         stderr=subprocess.PIPE if args.quiet else None,
         text=True,
