@@ -78,12 +78,17 @@ def run(args: argparse.Namespace) -> int:
         is_json=args.json or args.output_json is not None,
     )
     if not (args.dry_run or args.allow_api_changes or args.repo_type == "model"):
-        _require_same_calls(wish, root, place, env=_hub_env(args))
+        refusal = _compare_calls(wish, root, place, env=_hub_env(args))
+        if refusal:
+            return refusal
     return _hand_over(args, wish, root, place)
 
 
-def _require_same_calls(wish: Wish, root: Path, place: str, *, env: Mapping[str, str]) -> None:
+def _compare_calls(wish: Wish, root: Path, place: str, *, env: Mapping[str, str]) -> int:
     """Compare with what the Hub has under the version, of which users get the newest build.
+
+    Returns:
+        The exit status of a plan that is refused, else 0.
 
     Raises:
         CheckError: a call that it answers would fail, and why.
@@ -97,18 +102,20 @@ def _require_same_calls(wish: Wish, root: Path, place: str, *, env: Mapping[str,
     words = [*_KERNELS_UPLOAD, str(root), f"--builds={place}", *wish.words(), "--dry-run", "--json"]
     planned = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
     if planned.returncode:
-        return  # it will say what is wrong when it is asked to upload
+        print(planned.stderr, end="", file=sys.stderr)
+        return planned.returncode
     plan = json.loads(planned.stdout)
     with TemporaryDirectory(prefix="kernel-builder-upload-") as folder:
         hint = "check HF_ENDPOINT; --allow-api-changes does without"
         repo, branch = plan["repo_id"], plan["branch"]
         earlier = fetch_python(repo, branch, Path(folder), env=env, hint=hint)
         if earlier is None:
-            return
+            return 0
         known = surface_of(earlier)
     for variant in find_variants(root / place):
         where = f"{variant.name}, compared with {repo}@{branch}"
         require_no_findings(check_surface(known, surface_of(variant)), where=where)
+    return 0
 
 
 def _hub_env(args: argparse.Namespace) -> dict[str, str]:
