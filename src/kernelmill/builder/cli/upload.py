@@ -69,7 +69,18 @@ def run(args: argparse.Namespace) -> int:
     for name in publishing.find_dirty(root / place):
         note(f"warning: {name} was built from sources that no commit holds")
     fill(root, repo_id=args.repo_id)
-    wish = publishing.Wish(
+    wish = _wish(args)
+    if not (args.dry_run or args.allow_api_changes or args.repo_type == "model"):
+        refusal = _compare_calls(wish, root, place, env=_hub_env(args))
+        if refusal:
+            return refusal
+    return _hand_over(args, wish, root, place)
+
+
+def _wish(args: argparse.Namespace) -> Wish:
+    from kernelmill.builder.publishing import Wish  # noqa: PLC0415 - as in `run`
+
+    return Wish(
         repo_id=args.repo_id,
         branch=args.branch,
         repo_type=args.repo_type,
@@ -77,11 +88,6 @@ def run(args: argparse.Namespace) -> int:
         is_dry_run=args.dry_run,
         is_json=args.json or args.output_json is not None,
     )
-    if not (args.dry_run or args.allow_api_changes or args.repo_type == "model"):
-        refusal = _compare_calls(wish, root, place, env=_hub_env(args))
-        if refusal:
-            return refusal
-    return _hand_over(args, wish, root, place)
 
 
 def _compare_calls(wish: Wish, root: Path, place: str, *, env: Mapping[str, str]) -> int:
