@@ -107,7 +107,7 @@ def test_zsh_completes(scripts: Mapping[str, Path], tmp_path: Path) -> None:
         for case in CASES:
             line, offered, other = map(str, case.values)
             os.write(terminal, f"{PROG} {line}\t".encode())
-            screen = read_until_quiet(terminal).replace(",", " ").split()
+            screen = read_until_quiet(terminal, wanted=offered).replace(",", " ").split()
             os.write(terminal, b"\x15")  # forget the line
             assert offered in screen, line
             assert other not in screen, line

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernelmill.runtime.errors import RepositoryNotFound, RevisionNotFound
-from kernelmill.runtime.hub.remote import REPO_TYPE, RemoteHub
+from kernelmill.runtime.hub.remote import RemoteHub
 from kernelmill.runtime.selection import BUILD_FOLDER
 from kernelmill.runtime.settings import read_settings
 from kernelmill.spec.names import RepoId
@@ -40,5 +40,4 @@ def fetch_python(repo: str, revision: str, folder: Path) -> Path | None:
     build = "/".join(min(it.path for it in files).split("/")[:2])
     wanted = [it for it in files if it.path.startswith(f"{build}/") and it.path.endswith(".py")]
     hub.download(repo_id, commit, wanted, folder)
-    name = f"{REPO_TYPE}s--{repo_id.namespace}--{repo_id.name}"
-    return folder / name / "snapshots" / commit / build
+    return next((it / build for it in folder.glob(f"*/snapshots/{commit}")), None)
