@@ -265,7 +265,11 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 
 def test_a_killed_upload_goes_on_and_readers_never_see_a_part(
-    published: Path, server: RunningHub, sent: list[list[str]], monkeypatch: pytest.MonkeyPatch
+    published: Path,
+    server: RunningHub,
+    sent: list[list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The client is the real one, killed while its second batch is on the way."""
     from kernelmill.runtime import publish
@@ -286,7 +290,12 @@ def test_a_killed_upload_goes_on_and_readers_never_see_a_part(
     assert "build/torch-cpu/metadata.json" not in there
 
     monkeypatch.setattr(publish, "BATCH_BYTES", 3_000_000)
+    capsys.readouterr()
     assert kernels(words) == 0
+    said = capsys.readouterr().err
+    assert f"going on with an upload that was interrupted, on {staging}\n" in said
+    assert "part 1 of 4\n  these very files were there already\n" in said
+    assert "No files have been modified" not in said
     again = {path for batch in sent for path in batch}
     assert not again & there, "what the Hub has is not sent again"
     assert "build/torch-cpu/metadata.json" in sent[-1]

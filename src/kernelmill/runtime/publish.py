@@ -194,7 +194,9 @@ class _Upload:
             for number, batch in enumerate(batches, start=1):
                 shown = f"{branch}, part {number} of {len(batches)}" if len(batches) > 1 else branch
                 stale = deleted if number == 1 else ()
-                commit = self.commit(staging, commit, batch, stale, shown=shown)
+                parent, commit = commit, self.commit(staging, commit, batch, stale, shown=shown)
+                if commit == parent:
+                    self.report("  these very files were there already")
             self.publisher.create_branch(branch, commit)
         except BaseException:
             if commit != start or staging in branches:
