@@ -89,7 +89,7 @@ system-packages:
 	$(if $(filter 0,$(shell id -u)),,sudo) apt-get update -qq
 	$(if $(filter 0,$(shell id -u)),,sudo) env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y \
 	  --no-install-recommends g++ git clang-19 lld-19 llvm-19 clang-tools-19 nix-bin bubblewrap \
-	  postgresql chromium git-lfs nginx
+	  postgresql chromium git-lfs nginx zsh fish
 
 clean:
 	rm -rf .venv .venv-peer .venv-transformers .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
