@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernelmill.builder.cuda.doctor import NAME, cuda_program
+from kernelmill.builder.cuda.probe import probe_cuda
 from kernelmill.builder.errors import ToolchainError
 from kernelmill.builder.hip.probe import probe_hip_compilers
 from kernelmill.builder.jobs import job_count
+from kernelmill.builder.sdk.store import open_store
 from kernelmill.builder.toolchain.host import probe_capacity
 from kernelmill.builder.toolchain.programs import (
     Candidate,
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
     from kernelmill.builder.hip.toolchain import Trial
 
-OPTIONAL = frozenset({"ccache", "compiler for AMD GPUs"})
+OPTIONAL = frozenset({"ccache", "compiler for AMD GPUs", NAME})
 """Without these the CPU can still be built for."""
 
 
@@ -47,13 +50,16 @@ class Diagnosis:
 def diagnose(env: Mapping[str, str], *, python: str) -> Diagnosis:
     """Look for every tool; a missing one is a result, not an error."""
     trials = probe_hip_compilers(environ=env, package_folders=sys.path)
+    cuda = probe_cuda(env, packages=sys.path, store=open_store(env))
+    cxx = probe_cxx(env)
     return Diagnosis(
         tools=(
             *_torch(python),
-            probe_cxx(env),
+            cxx,
             probe_cmake(),
             probe_ninja(),
             hip_program(trials),
+            cuda_program(cuda, cxx),
             probe_ccache(),
         ),
         jobs=job_count(probe_capacity(env)),

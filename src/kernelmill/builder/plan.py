@@ -153,6 +153,8 @@ class BackendRules(Protocol):
     """Preprocessor definitions of every source, host and device."""
     DEVICE_SUFFIXES: frozenset[str]
     """Sources for the device compiler."""
+    ARCHS_KEY: str
+    """What ``build.toml`` calls a kernel's architectures."""
 
     def installed_version(self, toolchain: Toolchain, /) -> tuple[int, int] | None:
         """Return the version of the backend's SDK on this machine: builds are for it by default."""
@@ -187,7 +189,30 @@ class BackendRules(Protocol):
             InputError: none that works can target all of ``archs``.
         """
 
-    def pick_archs(self, kernel: Kernel, toolchain: Toolchain, where: str, /) -> tuple[str, ...]:
+    def device_flags(self, kernel: Kernel, /) -> tuple[str, ...]:
+        """Return the manifest's flags for the device compiler."""
+
+    def choose_kernels(
+        self, tree: KernelTree, kernels: tuple[Kernel, ...], compute: Compute, /
+    ) -> tuple[Kernel, ...]:
+        """Return those of ``kernels`` that are compiled for this version of the backend.
+
+        Raises:
+            PlanError: none is, or the manifest does not want this version.
+        """
+
+    def require_ready(self, plan: BuildPlan, tree: KernelTree, toolchain: Toolchain, /) -> None:
+        """Raise ``HostError`` or ``InputError`` when this machine cannot do what ``plan`` says.
+
+        A plan alone is enough for a generated project, which may be built elsewhere.
+        """
+
+    def inputs(self, plan: BuildPlan, toolchain: Toolchain, /) -> Mapping[str, str]:
+        """Return name -> sha256 of the SDKs among the device compiler's files."""
+
+    def pick_archs(
+        self, kernel: Kernel, toolchain: Toolchain, compute: Compute, where: str, /
+    ) -> tuple[str, ...]:
         """Return the device architectures of one kernel; ``where`` is their place.
 
         Raises:
@@ -227,8 +252,18 @@ def plan_build(
     _check_suffixes(tree, kernels, rules)
     require_stable_headers(tree, backend)
     variant = plan_variant(tree, toolchain, rules, target=torch, asked_version=asked_version)
+    kernels = rules.choose_kernels(tree, kernels, variant.compute)
     components = tuple(
-        _component(it, bound, rules, toolchain, tree.where("kernel", it.name, "rocm-archs"))
+        _component(
+            it,
+            bound,
+            rules,
+            rules.pick_archs(
+                it, toolchain, variant.compute, tree.where("kernel", it.name, rules.ARCHS_KEY)
+            )
+            if _device_sources(it, rules)
+            else (),
+        )
         for it in kernels
     )
     binding = _binding(bound, rules)
@@ -345,19 +380,22 @@ def _target_version(bound: Torch | TvmFfi, backend: Backend) -> tuple[str, ...]:
 
 
 def _component(
-    kernel: Kernel, bound: Torch | TvmFfi, rules: BackendRules, toolchain: Toolchain, where: str
+    kernel: Kernel, bound: Torch | TvmFfi, rules: BackendRules, archs: tuple[str, ...]
 ) -> Component:
-    device_sources = tuple(path for path in kernel.src if _suffix(path) in rules.DEVICE_SUFFIXES)
     return Component(
         name=kernel.name,
         sources=tuple(path for path in kernel.src if _suffix(path) in CXX_SUFFIXES),
-        device_sources=device_sources,
+        device_sources=_device_sources(kernel, rules),
         include=kernel.include,
         cxx_flags=kernel.cxx_flags,
-        device_flags=kernel.hip_flags,
-        archs=rules.pick_archs(kernel, toolchain, where) if device_sources else (),
+        device_flags=rules.device_flags(kernel),
+        archs=archs,
         defines=(*rules.DEFINES, *_target_version(bound, rules.BACKEND)),
     )
+
+
+def _device_sources(kernel: Kernel, rules: BackendRules) -> tuple[str, ...]:
+    return tuple(path for path in kernel.src if _suffix(path) in rules.DEVICE_SUFFIXES)
 
 
 def require_stable_headers(tree: KernelTree, backend: Backend) -> None:
