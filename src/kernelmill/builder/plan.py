@@ -21,6 +21,7 @@ from kernelmill.builder.sources import (
 )
 from kernelmill.builder.toolchain import require, require_torch
 from kernelmill.builder.toolchain.tvm_ffi import require_tvm_ffi
+from kernelmill.spec.archs import CAPABILITY
 from kernelmill.spec.manifest import Torch, TvmFfi
 from kernelmill.spec.variant import ArchVariant, Framework
 
@@ -267,7 +268,7 @@ def plan_build(
         for it in kernels
     )
     binding = _binding(bound, rules)
-    archs = tuple(sorted({arch for component in components for arch in component.archs}))
+    archs = tuple(sorted({arch for it in components for arch in it.archs}, key=_rank_of_arch))
     return BuildPlan(
         manifest=tree.manifest,
         backend=backend,
@@ -392,6 +393,12 @@ def _component(
         archs=archs,
         defines=(*rules.DEFINES, *_target_version(bound, rules.BACKEND)),
     )
+
+
+def _rank_of_arch(arch: str) -> tuple[float, str]:
+    """Order capabilities as numbers, 9.0 before 10.0, and other names as text."""
+    match = CAPABILITY.fullmatch(arch)
+    return (float(f"{match['major']}.{match['minor']}") if match else 0.0), arch
 
 
 def _device_sources(kernel: Kernel, rules: BackendRules) -> tuple[str, ...]:

@@ -52,11 +52,9 @@ def probe_cuda(
     script = _script()
     sdks = _installed(store)
     places = [*script["find_toolkits"](environ, packages=packages, local=local)]
-    tried = [_try(place, environ, sdks) for place in places]
     for sdk in reversed([it for it in sdks if it.record.kind == KIND]):
-        place = script["describe"](f"SDK {sdk.record.name}", str(sdk.tree))
-        tried.append(_try(place, environ, sdks, of=sdk))
-    return tuple(tried)
+        places.append(script["describe"](f"SDK {sdk.record.name}", str(sdk.tree)))
+    return tuple(_try(place, environ, sdks) for place in places)
 
 
 @cache
@@ -75,26 +73,24 @@ def _installed(store: Store) -> tuple[Sdk, ...]:
 
 
 def _try(
-    place: Mapping[str, Any],
-    environ: Mapping[str, str],
-    sdks: Sequence[Sdk],
-    of: Sdk | None = None,
+    place: Mapping[str, Any], environ: Mapping[str, str], sdks: Sequence[Sdk]
 ) -> Trial:
     source, root = str(place["source"]), str(place["root"])
     try:
-        toolkit = _examine(place, environ, sdks, of)
+        toolkit = _examine(place, environ, sdks)
     except _UnusableError as error:
         return Trial(source=source, root=root, toolkit=None, objection=str(error))
     return Trial(source=source, root=root, toolkit=toolkit)
 
 
 def _examine(
-    place: Mapping[str, Any], environ: Mapping[str, str], sdks: Sequence[Sdk], of: Sdk | None
+    place: Mapping[str, Any], environ: Mapping[str, str], sdks: Sequence[Sdk]
 ) -> CudaToolkit:
     if place["problem"]:
         raise _UnusableError(place["problem"])
     release = parse_major_minor(place["release"], where=place["root"])
-    math = [it for it in sdks if it.record.kind == MATH and it.record.facts.get("cuda") == place["release"]]
+    math = [it for it in sdks if it.record.kind == MATH and _is_for(it, release)]
+    own = [it for it in sdks if str(it.tree) == place["root"]]
     is_nvcc = bool(place["compiler"])
     compiler, text, archs = _ask_nvcc(place["compiler"]) if is_nvcc else _ask_clang(environ)
     return CudaToolkit(
@@ -107,7 +103,7 @@ def _examine(
         runtime=place["runtime"],
         archs=archs,
         newest_host=_newest_hosts(place["include"]) if is_nvcc else {},
-        inputs={k: v for it in ([of] if of else []) + math[-1:] for k, v in it.inputs.items()},
+        inputs={k: v for it in (*own, *math[-1:]) for k, v in it.inputs.items()},
     )
 
 
@@ -128,6 +124,11 @@ def _ask_clang(environ: Mapping[str, str]) -> tuple[str, str, frozenset[str]]:
             numbers = re.findall(r"\bsm_(\d+)\b", _run([found, *LIST_CPUS]))
             return found, version[0], frozenset(map(_capability, numbers))
     raise _UnusableError(f"it has no nvcc, and there is no clang++ {OLDEST_CLANG} or later on PATH")
+
+
+def _is_for(math: Sdk, release: tuple[int, int]) -> bool:
+    """Tell whether headers of libraries go with a toolkit: they do within a major version."""
+    return math.record.facts.get("cuda", "").partition(".")[0] == str(release[0])
 
 
 def _newest_hosts(include: Sequence[str]) -> dict[str, int]:
