@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.backends import rules_for
+from kernelmill.builder.cuda.diagnosis import explain_failure as explain_cuda
 from kernelmill.builder.errors import BuildKilled, CompileError
-from kernelmill.builder.hip.diagnosis import explain_failure
+from kernelmill.builder.hip.diagnosis import explain_failure as explain_hip
 from kernelmill.builder.toolchain import require
+from kernelmill.spec.backend import Backend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -105,7 +107,7 @@ def compile_project(
             log.write(f"$ {' '.join(command)}\n")
             status = _run(command, env=env, on_line=_tee(log.write, lines.append, on_line))
             if status:
-                raise _failure(status, lines, workspace)
+                raise _failure(status, lines, workspace, plan.backend)
 
 
 def configure_command(plan: BuildPlan, toolchain: Toolchain, workspace: Workspace) -> list[str]:
@@ -217,7 +219,9 @@ def _run(command: Sequence[str], *, env: Mapping[str, str], on_line: Callable[[s
     return process.returncode
 
 
-def _failure(status: int, lines: Sequence[str], workspace: Workspace) -> KernelError:
+def _failure(
+    status: int, lines: Sequence[str], workspace: Workspace, backend: Backend
+) -> KernelError:
     log = f"the whole log is in {workspace.log}"
     if status < 0 or any(_KILLED.search(line) for line in lines):
         return BuildKilled(
@@ -225,6 +229,7 @@ def _failure(status: int, lines: Sequence[str], workspace: Workspace) -> KernelE
             where=str(workspace.log),
             hint="run fewer at once: MAX_JOBS=1",
         )
-    if explained := explain_failure("".join(lines)):
+    explain = explain_cuda if backend is Backend.CUDA else explain_hip
+    if explained := explain("".join(lines)):
         return explained
     return CompileError(f"the build failed:\n{error_excerpts(lines)}", hint=log)

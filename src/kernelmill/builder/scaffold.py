@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kernelmill.builder.errors import PlanError
 from kernelmill.builder.fileset import FileSet
 from kernelmill.builder.render.template import read_template, render_template
 
@@ -24,7 +25,16 @@ def scaffold(
         repo_id: where it will be published; None to leave that open.
         license_id: an SPDX expression.
         backends: cpu, rocm or both.
+
+    Raises:
+        PlanError: there is no template for a backend.
     """
+    for backend in backends:
+        if backend not in _KERNELS:
+            raise PlanError(
+                f"cannot build for {backend} from a template",
+                hint=f"there are templates for {' and '.join(_KERNELS)}",
+            )
     values: dict[str, object] = {
         "name": name,
         "python_name": name.python_name,

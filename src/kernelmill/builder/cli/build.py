@@ -17,6 +17,7 @@ from kernelmill.builder.compile import step_of
 from kernelmill.builder.errors import PlanError
 from kernelmill.builder.job import Job, Outcome, read_site, run_job
 from kernelmill.builder.request import Goal, Request
+from kernelmill.spec.errors import HostError
 
 if TYPE_CHECKING:
     import argparse
@@ -97,6 +98,8 @@ def _wanted(args: argparse.Namespace, site: Site) -> Request:
         wanted = request.parse_request(
             site.tree.manifest, backends=args.backend, variants=args.variant, rocm=args.rocm
         )
+        if not (args.backend or args.variant):
+            return replace(wanted, goals=_possible(wanted.goals, site))
         for goal in wanted.goals:
             site.plan(goal)
         return wanted
@@ -112,6 +115,27 @@ def _wanted(args: argparse.Namespace, site: Site) -> Request:
     if not goals:
         raise PlanError("there is nothing to build", hint="`kernel-builder list-variants` says why")
     return Request(goals=goals)
+
+
+def _possible(goals: tuple[Goal, ...], site: Site) -> tuple[Goal, ...]:
+    """Leave out the backends that this machine lacks a tool for, when none was asked for by name.
+
+    Raises:
+        HostError: it lacks something for each of them.
+    """
+    kept, faults = [], []
+    for goal in goals:
+        try:
+            site.plan(goal)
+        except HostError as error:
+            faults.append((goal, error))
+        else:
+            kept.append(goal)
+    if not kept:
+        raise faults[0][1]
+    for goal, error in faults:
+        note(f"leaving out {goal}: {error.problem}; {error.hint}")
+    return tuple(kept)
 
 
 def _is_available(goal: Goal, site: Site) -> bool:
