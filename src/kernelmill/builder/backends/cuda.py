@@ -82,7 +82,7 @@ def choose_kernels(
         raise PlanError(
             f"none of the kernel's sources is for CUDA {dotted(version)}",
             where=tree.where("kernel", kernels[0].name, "cuda-minver"),
-            hint=f"build for CUDA {dotted(oldest)} or later, and write that as minver in [general.cuda]",
+            hint=f"build for CUDA {dotted(oldest)} or later, and write that as minver",
         )
     return chosen
 
@@ -133,7 +133,7 @@ def _check_torch(plan: BuildPlan) -> None:
     if torch.cuda.partition(".")[0] != str(major):
         built = f"for CUDA {torch.cuda}" if torch.cuda else "without CUDA"
         raise PlanError(
-            f"{torch} is a build {built}: a kernel for CUDA {major} needs the headers of one for it",
+            f"{torch} is a build {built}: this kernel needs the headers of one for CUDA {major}",
             hint="name a variant: `kernel-builder list-variants` has them, and the SDKs to fetch",
         )
 

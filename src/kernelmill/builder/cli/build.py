@@ -127,8 +127,8 @@ def _possible(goals: tuple[Goal, ...], site: Site) -> tuple[Goal, ...]:
     for goal in goals:
         try:
             site.plan(goal)
-        except HostError as error:
-            faults.append((goal, error))
+        except HostError as fault:
+            faults.append((goal, fault))
         else:
             kept.append(goal)
     if not kept:

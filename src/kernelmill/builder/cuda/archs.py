@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from kernelmill.builder.cuda.errors import CudaArchError
 from kernelmill.builder.matrix import dotted, load_matrix
 from kernelmill.spec.archs import CAPABILITY, select_capabilities
+from kernelmill.spec.backend import Backend
 from kernelmill.spec.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _FIRST_WITH: Final = {"": (0, 0), "a": (9, 0), "f": (10, 0)}
 
 
 def default_archs(version: Version) -> tuple[str, ...]:
-    """Return what is made for kernels that name no capabilities: as PyTorch's and upstream's builds."""
+    """Return what is made for kernels that name no capabilities."""
     lists = load_matrix().cuda_archs
     return lists[max(since for since in lists if since <= version)]
 
@@ -47,35 +48,34 @@ def check_archs(
 
 
 def _can_target(arch: str, toolkit: CudaToolkit) -> bool:
+    return _is_known(arch, toolkit.release) and _plain(arch) in toolkit.archs
+
+
+def _is_known(arch: str, version: Version) -> bool:
+    """Tell whether NVIDIA's own compiler of this version can target ``arch``."""
     match = CAPABILITY.fullmatch(arch)
     if match is None:
         return False
-    number = int(match["major"]), int(match["minor"])
     try:
-        select_capabilities([arch], toolkit.release)
+        select_capabilities([arch], version)
     except InputError:
         return False
-    return dotted(number) in toolkit.archs and number >= _FIRST_WITH[match["suffix"]]
+    return (int(match["major"]), int(match["minor"])) >= _FIRST_WITH[match["suffix"]]
+
+
+def _plain(arch: str) -> str:
+    return arch.removesuffix("+PTX").rstrip("af")
 
 
 def _hint(arch: str, toolkit: CudaToolkit) -> str:
     others = [it for it in _every_version() if it != toolkit.release and _is_known(arch, it)]
     if others:
-        known = ", ".join(dotted(it) for it in others)
+        known = ", ".join(map(dotted, others))
         return f"build for CUDA {known}, or give the kernel cuda-minver = {dotted(others[0])!r}"
     numbers = sorted(toolkit.archs, key=lambda it: tuple(map(int, it.split("."))))
     return f"one of {' '.join(numbers)}, with a or f where the device has it"
 
 
 def _every_version() -> Iterator[Version]:
-    found = {it.version for series in load_matrix().series for it in series.computes if it.backend == "cuda"}
-    return iter(sorted(version for version in found if version))
-
-
-def _is_known(arch: str, version: Version) -> bool:
-    try:
-        select_capabilities([arch], version)
-    except InputError:
-        return False
-    match = CAPABILITY.fullmatch(arch)
-    return match is not None and (int(match["major"]), int(match["minor"])) >= _FIRST_WITH[match["suffix"]]
+    computes = {it for series in load_matrix().series for it in series.computes}
+    yield from sorted(it.version for it in computes if it.backend is Backend.CUDA and it.version)

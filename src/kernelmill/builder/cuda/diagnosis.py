@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 _MATH: Final = re.compile(r"(cublas|cusparse|cusolver|curand)\w*\.h")
 _CUTLASS: Final = re.compile(r"(cutlass|cute)/.+")
 _HEADER: Final = re.compile(
-    r"^(?P<file>[^\s:(][^:\n(]*)[:(](?P<line>\d+)[:)]?(?:\d+:)? *(?:catastrophic |fatal )error: "
+    r"^(?P<file>[^\s:(][^:\n(]*)[:(](?P<line>\d+)(?:\):|:(?:\d+:)?) *"
+    r"(?:catastrophic |fatal )error: "
     r"(?:cannot open source file \"(?P<nvcc>[^\"]+)\"|'(?P<clang>[^']+)' file not found"
     r"|(?P<gcc>[^:\n]+): No such file or directory)",
     re.MULTILINE,
@@ -58,4 +59,6 @@ def _explain_arch(text: str) -> KernelError | None:
 
 def _explain_host(text: str) -> KernelError | None:
     match = _HOST.search(text)
-    return match and CudaToolchainError(match["problem"], hint="set CXX to a compiler that it takes")
+    return match and CudaToolchainError(
+        match["problem"], hint="set CXX to a compiler that it takes"
+    )

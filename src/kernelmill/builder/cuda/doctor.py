@@ -1,4 +1,4 @@
-"""What ``kernel-builder doctor`` says of CUDA: every place in order, and why each is used or not."""
+"""What ``kernel-builder doctor`` says of CUDA: every place in order, and why it is used or not."""
 
 from __future__ import annotations
 

@@ -52,9 +52,9 @@ def probe_cuda(
     script = _script()
     sdks = _installed(store)
     places = [*script["find_toolkits"](environ, packages=packages, local=local)]
-    for sdk in reversed([it for it in sdks if it.record.kind == KIND]):
-        places.append(script["describe"](f"SDK {sdk.record.name}", str(sdk.tree)))
-    return tuple(_try(place, environ, sdks) for place in places)
+    newest_first = reversed([it for it in sdks if it.record.kind == KIND])
+    stored = (script["describe"](f"SDK {it.record.name}", str(it.tree)) for it in newest_first)
+    return tuple(_try(place, environ, sdks) for place in (*places, *stored))
 
 
 @cache
@@ -72,9 +72,7 @@ def _installed(store: Store) -> tuple[Sdk, ...]:
         return ()  # whoever needs an SDK is told which one is damaged
 
 
-def _try(
-    place: Mapping[str, Any], environ: Mapping[str, str], sdks: Sequence[Sdk]
-) -> Trial:
+def _try(place: Mapping[str, Any], environ: Mapping[str, str], sdks: Sequence[Sdk]) -> Trial:
     source, root = str(place["source"]), str(place["root"])
     try:
         toolkit = _examine(place, environ, sdks)

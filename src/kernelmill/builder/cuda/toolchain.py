@@ -59,7 +59,8 @@ class CudaToolkit:
         newest, major = self.newest_host.get(family), cxx.version.partition(".")[0]
         if newest is None or not major.isdecimal() or int(major) <= newest:
             return ""
-        return f"CUDA {dotted(self.release)} takes {family} up to {newest}, and {cxx.path} is {cxx.version}"
+        taken = f"CUDA {dotted(self.release)} takes {family} up to {newest}"
+        return f"{taken}, and {cxx.path} is {cxx.version}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +91,10 @@ def require(trials: Sequence[Trial], version: Version) -> CudaToolkit:
     if chosen is not None:
         return chosen
     name = f"{KIND}-{dotted(version)}"
-    broken = next((it for it in trials if it.source == f"SDK {name}" or it.source.startswith(f"SDK {name}.")), None)
+    broken = next(
+        (it for it in trials if it.source == f"SDK {name}" or it.source.startswith(f"SDK {name}.")),
+        None,
+    )
     if broken is not None:
         raise CudaToolchainError(
             f"CUDA {dotted(version)} cannot be compiled for: {broken.objection}",

@@ -38,14 +38,14 @@ _COMPILERS: Final = ("nvidia-cuda-nvcc-cu12", "nvidia-cuda-nvcc")
 _FATBINARY: Final = "nvidia/cu13/bin/fatbinary"
 _SHIM: Final = """\
 #!/bin/sh
-# clang says --image=profile=sm_90a,file=F (or compute_90 for PTX); this says it as CUDA 13 wants it.
+# clang says --image=profile=sm_90a,file=F, or compute_90 for PTX; CUDA 13 wants it in other words.
 # Nothing is compressed: drivers for CUDA 12 may not know today's compression.
 here=$(dirname "$0")
 for argument do
   shift
   case $argument in
-    --image=profile=sm_*) argument="--image3=kind=elf,sm=${argument#--image=profile=sm_}" ;;
-    --image=profile=compute_*) argument="--image3=kind=ptx,sm=${argument#--image=profile=compute_}" ;;
+    --image=profile=sm_*) argument=--image3=kind=elf,sm=${argument#*profile=sm_} ;;
+    --image=profile=compute_*) argument=--image3=kind=ptx,sm=${argument#*profile=compute_} ;;
     --cuda) continue ;;
   esac
   set -- "$@" "$argument"
@@ -54,7 +54,7 @@ exec "$here/fatbinary-13" --compress=false "$@"
 """
 _CURAND: Final = "include/curand_mtgp32_kernel.h"
 _CURAND_TEXT: Final = """\
-// clang includes this header of cuRAND in every file, only for the names in it. Nothing is needed of it.
+// clang includes this header of cuRAND in every file, for the names in it. None of them is needed.
 #pragma once
 """
 
@@ -101,7 +101,9 @@ def make(files: Mapping[str, Path], platform: str, tree: Path, note: Callable[[s
         (tree / _CURAND).write_text(_CURAND_TEXT, encoding="ascii")
     version = compiler.name.split("-")[1]
     release = ".".join(version.split(".")[:2])
-    return Made(version=version, facts={"cuda": release, "compiler": "clang" if is_for_clang else "nvcc"})
+    return Made(
+        version=version, facts={"cuda": release, "compiler": "clang" if is_for_clang else "nvcc"}
+    )
 
 
 def _place(path: str) -> str | None:
@@ -130,7 +132,8 @@ def _write_runtime(content: bytes, name: str, tree: Path, machine: int) -> None:
     except BinaryError as error:
         raise SdkError(error.problem, where=error.where, hint="is the wheel damaged?") from error
     symbols = (
-        StubSymbol(it.name, it.version, it.kind, it.is_weak, it.size, it.is_default) for it in exports
+        StubSymbol(it.name, it.version, it.kind, it.is_weak, it.size, it.is_default)
+        for it in exports
     )
     (tree / "lib").mkdir(parents=True, exist_ok=True)
     (tree / "lib" / name).write_bytes(write_stub(name, symbols, machine=machine))

@@ -1,4 +1,4 @@
-"""The headers of CUDA's libraries: cuBLAS, cuSPARSE, cuSOLVER, cuRAND. 3 MB out of 830 MB of wheels.
+"""The headers of CUDA's libraries: cuBLAS, cuSPARSE, cuSOLVER, cuRAND. 3 MB of 830 MB of wheels.
 
 ``ATen/cuda/CUDAContext.h`` includes them. Nothing is linked against them: torch has loaded the
 libraries, and a kernel that calls one has to link it by itself.
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KIND = "cuda-math"
-SUMMARY = "headers of cuBLAS, cuSPARSE, cuSOLVER and cuRAND, which some of PyTorch's headers include"
+SUMMARY = (
+    "headers of cuBLAS, cuSPARSE, cuSOLVER and cuRAND, which some of PyTorch's headers include"
+)
 
 _HEADER: Final = re.compile(r"nvidia/[^/]+/(?P<path>include/.+\.h)")
 _LICENSE: Final = re.compile(r"(?P<name>[^/]+)-[^-/]+\.dist-info/(?:licenses/)?License\.txt")

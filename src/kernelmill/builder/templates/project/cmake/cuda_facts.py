@@ -1,5 +1,4 @@
-"""Print where CUDA toolkits are on this machine, best first, as JSON. Runs nothing but an `nvcc`
-that is a wrapper, to ask for its toolkit's folder.
+"""Print where CUDA toolkits are on this machine, best first, as JSON.
 
 Order: CUDA_HOME, CUDA_PATH, nvcc on PATH, /usr/local/cuda, /usr/local/cuda-* (newest first), and
 the Python packages of NVIDIA (nvidia-cuda-nvcc and its siblings, from CUDA 13 on).
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 VARIABLES = ("CUDA_HOME", "CUDA_PATH")
-WHEELS = "pip install nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl"
+WHEELS = "pip install nvidia-cuda-{nvcc,crt,runtime,cccl} nvidia-nvvm"
 INCLUDES = ("include", "targets/x86_64-linux/include", "targets/sbsa-linux/include")
 LIBRARIES = ("lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib")
 
@@ -46,7 +45,12 @@ def find_toolkits(
     numbered = sorted(pathlib.Path(local).glob("cuda-*"), key=_newest_first)
     for folder in [pathlib.Path(local, "cuda"), *numbered]:
         yield describe(local, str(folder) if folder.is_dir() else "")
-    roots = (path for it in packages if it for path in sorted(pathlib.Path(it, "nvidia").glob("cu[0-9]*")))
+    roots = (
+        path
+        for it in packages
+        if it
+        for path in sorted(pathlib.Path(it, "nvidia").glob("cu[0-9]*"))
+    )
     yield describe("Python packages", str(next(roots, "")))
 
 
@@ -66,7 +70,9 @@ def _layout(root: pathlib.Path) -> dict[str, object]:
     if not (compiler.is_file() or is_for_clang):
         hint = f": {WHEELS}" if root.parent.name == "nvidia" else ""
         raise ValueError(f"no bin/nvcc{hint}")
-    include = next((root / it for it in INCLUDES if (root / it / "cuda_runtime_api.h").is_file()), None)
+    include = next(
+        (root / it for it in INCLUDES if (root / it / "cuda_runtime_api.h").is_file()), None
+    )
     if include is None or not (include / "cuda.h").is_file():
         raise ValueError("no include/cuda_runtime_api.h")
     text = (include / "cuda.h").read_text(encoding="utf-8", errors="replace")
