@@ -61,8 +61,8 @@ def cuda_torch(**changes: object) -> Toolchain:
     torch = toolchain("2.13.0+cu130").torch
     assert torch is not None
     found = (trial((13, 0)), trial((12, 6), "8.0 8.6 9.0"))
-    defaults = {"cuda": found, "torch": replace(torch, cuda="13.0")}
-    return toolchain("2.13.0+cu130", **{**defaults, **changes})
+    complete = replace(toolchain(), cuda=found, torch=replace(torch, cuda="13.0"))
+    return replace(complete, **changes)  # type: ignore[arg-type]  # replace checks names itself
 
 
 def plan(
