@@ -72,7 +72,7 @@ def copy_example(name: str, to: Path) -> Path:
 
 
 def build(kernel: Path, *arguments: str, **env: str) -> Built:
-    words = ("build", kernel, "--json", *arguments)
+    words = ["build", str(kernel), "--json", *arguments]
     done = run_module("kernelmill.builder", *words, cwd=kernel, **env)
     assert done.returncode == 0, done.stderr
     (made,) = json.loads(done.stdout)["variants"]
