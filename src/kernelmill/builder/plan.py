@@ -84,6 +84,8 @@ class BuildPlan:
     is_cross: bool
     """Whether the binary is for a torch or a runtime that is not the installed one."""
     jobs: int
+    depends: tuple[str, ...] = ()
+    """Libraries that the kernels are compiled against, besides the framework."""
     translated: tuple[str, ...] = ()
     """CUDA sources, and whatever else names them, that are translated for this backend first."""
 
@@ -181,7 +183,12 @@ class BackendRules(Protocol):
         """Raise ``HostError`` when this machine cannot build for this backend."""
 
     def tool_settings(
-        self, toolchain: Toolchain, archs: tuple[str, ...], compute: Compute, /
+        self,
+        toolchain: Toolchain,
+        archs: tuple[str, ...],
+        compute: Compute,
+        depends: tuple[str, ...] = (),
+        /,
     ) -> Mapping[str, str]:
         """Return the CMake variables that say which of this machine's tools to use for ``archs``.
 
@@ -290,6 +297,7 @@ def plan_build(
         is_cross=rules.is_cross(toolchain, archs, variant.compute)
         or not (torch is None or torch.is_installed),
         jobs=job_count(toolchain.capacity),
+        depends=tuple(sorted({name for it in kernels for name in it.depends} - {"torch"})),
         translated=rules.translated(kernels, bound.src),
     )
 

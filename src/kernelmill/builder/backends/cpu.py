@@ -54,7 +54,10 @@ def require_tools(_toolchain: Toolchain) -> None:
 
 
 def tool_settings(
-    _toolchain: Toolchain, _archs: tuple[str, ...], _compute: Compute
+    _toolchain: Toolchain,
+    _archs: tuple[str, ...],
+    _compute: Compute,
+    _depends: tuple[str, ...] = (),
 ) -> dict[str, str]:
     """Return nothing: every build has a C++ compiler."""
     return {}

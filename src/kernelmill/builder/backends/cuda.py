@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kernelmill.builder.cuda.archs import check_archs, default_archs
 from kernelmill.builder.cuda.errors import CudaToolchainError
+from kernelmill.builder.cuda.libraries import pick_libraries
 from kernelmill.builder.cuda.toolchain import choose, require
 from kernelmill.builder.errors import PlanError
 from kernelmill.builder.jobs import job_count
@@ -110,7 +111,7 @@ def require_ready(plan: BuildPlan, tree: KernelTree, toolchain: Toolchain) -> No
     """Stop before anything is started when this machine cannot do what ``plan`` says.
 
     Raises:
-        SdkMissing: there is no toolkit of the plan's CUDA.
+        SdkMissing: there is no toolkit of the plan's CUDA, or a library is not here.
         CudaToolchainError: it does not take the C++ compiler.
         CudaArchError: its compiler cannot target an architecture.
         PlanError: PyTorch's headers and libraries are those of a build without this CUDA.
@@ -120,6 +121,11 @@ def require_ready(plan: BuildPlan, tree: KernelTree, toolchain: Toolchain) -> No
         where = tree.where("kernel", kernel.name, ARCHS_KEY)
         for fault in check_archs(kernel.archs, toolkit, where=where):
             raise fault
+    compiled = {it.name for it in plan.kernels}
+    for it in tree.manifest.kernels_for(BACKEND):
+        if it.name in compiled:
+            where = tree.where("kernel", it.name, "depends")
+            pick_libraries(it.depends, toolkit.libraries, where=where)
     cxx = toolchain.cxx.chosen
     if cxx and (objection := toolkit.objection_to(cxx)):
         raise CudaToolchainError(objection, hint="set CXX to a compiler that it takes")
@@ -139,19 +145,26 @@ def _check_torch(plan: BuildPlan) -> None:
 
 
 def inputs(plan: BuildPlan, toolchain: Toolchain) -> Mapping[str, str]:
-    """Return name -> sha256 of the toolkit, where it is an SDK."""
-    return require(toolchain.cuda, _cuda(plan.variant.compute)).inputs
+    """Return name -> sha256 of the toolkit and the libraries, where they are SDKs."""
+    toolkit = require(toolchain.cuda, _cuda(plan.variant.compute))
+    libraries = pick_libraries(plan.depends, toolkit.libraries)
+    return {**toolkit.inputs, **{k: v for it in libraries for k, v in it.inputs.items()}}
 
 
 def tool_settings(
-    toolchain: Toolchain, _archs: tuple[str, ...], compute: Compute
+    toolchain: Toolchain,
+    _archs: tuple[str, ...],
+    compute: Compute,
+    depends: tuple[str, ...] = (),
 ) -> dict[str, str]:
-    """Return the toolkit, and how many jobs there are for it to share."""
+    """Return the toolkit, the libraries, and how many jobs there are for it to share."""
     toolkit = require(toolchain.cuda, _cuda(compute))
+    libraries = pick_libraries(depends, toolkit.libraries)
     return {
         "KERNEL_CUDA_ROOT": toolkit.root,
         "KERNEL_CUDA_COMPILER": toolkit.compiler,
         "KERNEL_CUDA_INCLUDE": ";".join(toolkit.include),
+        "KERNEL_CUDA_LIBRARIES": ";".join(path for it in libraries for path in it.include),
         "KERNEL_CUDA_RUNTIME": toolkit.runtime,
         "KERNEL_JOBS": str(job_count(toolchain.capacity)),
     }

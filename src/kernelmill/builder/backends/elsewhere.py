@@ -79,7 +79,12 @@ class ElsewhereRules:
         return ()
 
     def tool_settings(
-        self, _toolchain: Toolchain, _archs: tuple[str, ...], _compute: Compute, /
+        self,
+        _toolchain: Toolchain,
+        _archs: tuple[str, ...],
+        _compute: Compute,
+        _depends: tuple[str, ...] = (),
+        /,
     ) -> Mapping[str, str]:
         """Return nothing: the project finds its tools."""
         return {}

@@ -71,7 +71,12 @@ def require_tools(toolchain: Toolchain) -> None:
     require(toolchain.hip)
 
 
-def tool_settings(toolchain: Toolchain, archs: tuple[str, ...], compute: Compute) -> dict[str, str]:
+def tool_settings(
+    toolchain: Toolchain,
+    archs: tuple[str, ...],
+    compute: Compute,
+    _depends: tuple[str, ...] = (),
+) -> dict[str, str]:
     """Return the first compiler that can target all of ``archs``, and its SDK if that is used."""
     compiler = ";".join(require(toolchain.hip, archs).command)
     root = _native_root(toolchain, archs, compute)

@@ -11,6 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from kernelmill.builder.cuda.libraries import find_libraries
 from kernelmill.builder.cuda.toolchain import KIND, CudaToolkit, Trial
 from kernelmill.builder.errors import SdkError
 from kernelmill.builder.hip.toolchain import CLANG_NAMES, OLDEST_CLANG
@@ -101,6 +102,7 @@ def _examine(
         runtime=place["runtime"],
         archs=archs,
         newest_host=_newest_hosts(place["include"]) if is_nvcc else {},
+        libraries=find_libraries(sdks),
         inputs={k: v for it in (*own, *math[-1:]) for k, v in it.inputs.items()},
     )
 

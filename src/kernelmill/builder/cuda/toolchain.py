@@ -16,6 +16,7 @@ from kernelmill.builder.matrix import dotted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from kernelmill.builder.cuda.libraries import Library
     from kernelmill.builder.toolchain.programs import Candidate
 
 Version = tuple[int, int]
@@ -45,6 +46,8 @@ class CudaToolkit:
     """``gcc`` and ``clang`` -> the newest major version that its headers take."""
     inputs: Mapping[str, str] = field(default_factory=dict)
     """Name -> sha256 of the SDKs among it."""
+    libraries: Mapping[str, Library] = field(default_factory=dict)
+    """What kernels may depend on beside it, by its name in ``depends``."""
 
     @property
     def summary(self) -> str:

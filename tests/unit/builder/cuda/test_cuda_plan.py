@@ -12,6 +12,7 @@ from tests.unit.builder.fakes import FILES, program, toolchain, write_kernel
 from kernelmill.builder.backends import cuda
 from kernelmill.builder.cuda.archs import check_archs, default_archs
 from kernelmill.builder.cuda.errors import CudaArchError, CudaToolchainError
+from kernelmill.builder.cuda.libraries import Library
 from kernelmill.builder.cuda.toolchain import require
 from kernelmill.builder.errors import PlanError, SdkMissing
 from kernelmill.builder.pipeline import plan_goal
@@ -25,6 +26,7 @@ from kernelmill.spec.backend import Backend
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from kernelmill.builder.cuda.toolchain import Trial
     from kernelmill.builder.plan import BuildPlan
     from kernelmill.builder.toolchain import Toolchain
 
@@ -255,12 +257,52 @@ def test_record_names_compiler_and_toolkit(tmp_path: Path) -> None:
     }
 
 
+def with_cutlass() -> tuple[Trial, ...]:
+    library = Library(include=("/cutlass/include",), inputs={"cutlass-3.8.0.0": "cd" * 32})
+    found = trial()
+    assert found.toolkit is not None
+    return (replace(found, toolkit=replace(found.toolkit, libraries={"cutlass_3_8": library})),)
+
+
+def test_library_that_a_kernel_depends_on_is_searched_and_recorded(tmp_path: Path) -> None:
+    text = STABLE.replace('depends = ["torch"]', 'depends = ["torch", "cutlass_3_8"]', 1)
+    made = goal(tmp_path, text, cuda=with_cutlass())
+    tools = cuda_torch(cuda=with_cutlass())
+    assert made.depends == ("cutlass_3_8",)
+    settings = cuda.tool_settings(tools, (), made.variant.compute, made.depends)
+    assert settings["KERNEL_CUDA_LIBRARIES"] == "/cutlass/include"
+    assert "cutlass-3.8.0.0" in cuda.inputs(made, tools)
+
+
+def test_library_that_is_not_here_is_named_with_its_sdk(tmp_path: Path) -> None:
+    text = STABLE.replace('depends = ["torch"]', 'depends = ["torch", "cutlass_3_6"]', 1)
+    with pytest.raises(SdkMissing, match=r"the SDK cutlass-3\.6 is not here") as caught:
+        goal(tmp_path, text, cuda=with_cutlass())
+    assert caught.value.hint == "kernel-builder sdk fetch cutlass-3.6"
+
+
+def test_library_that_no_sdk_has_is_told_where_to_go(tmp_path: Path) -> None:
+    text = STABLE.replace('depends = ["torch"]', 'depends = ["torch", "cutlass_4_0"]', 1)
+    with pytest.raises(PlanError, match=r"no SDK has the headers of CUTLASS 4\.0") as caught:
+        goal(tmp_path, text)
+    assert caught.value.where == "build.toml:14 kernel.relu.depends"
+    assert caught.value.hint == "put them into the kernel, and name their folder in include"
+
+
+def test_library_of_a_kernel_that_is_left_out_is_not_asked_for(tmp_path: Path) -> None:
+    newest = 'depends = ["torch"]\ncuda-minver'
+    text = STABLE.replace(newest, newest.replace('"]', '", "cutlass_4_0"]'))
+    made = goal(tmp_path, text, version=(12, 6))
+    assert (len(made.kernels), made.depends) == (1, ())
+
+
 def test_tools_are_those_of_the_variants_cuda(tmp_path: Path) -> None:
     made = goal(tmp_path, version=(12, 6), manifest=STABLE)
     assert cuda.tool_settings(cuda_torch(), made.archs or (), made.variant.compute) == {
         "KERNEL_CUDA_ROOT": "/cuda-12.6",
         "KERNEL_CUDA_COMPILER": "/cuda-12.6/bin/nvcc",
         "KERNEL_CUDA_INCLUDE": "/cuda-12.6/include",
+        "KERNEL_CUDA_LIBRARIES": "",
         "KERNEL_CUDA_RUNTIME": "/cuda-12.6/lib/libcudart.so.12",
         "KERNEL_JOBS": "4",
     }

@@ -78,7 +78,8 @@ def recipes() -> dict[str, Recipe]:
         abi_stubs,
         cuda,
         cuda_math,
+        cutlass,
         torch,
     )
 
-    return {it.KIND: it for it in (torch, abi_stubs, cuda, cuda_math)}
+    return {it.KIND: it for it in (torch, abi_stubs, cuda, cuda_math, cutlass)}

@@ -5,9 +5,11 @@
 #   KERNEL_CUDA_ROOT       its folder
 #   KERNEL_CUDA_COMPILER   its nvcc, or a clang++
 #   KERNEL_CUDA_INCLUDE    folders of headers, for the C++ sources too
+#   KERNEL_CUDA_LIBRARIES  folders of headers of what kernels depend on, such as CUTLASS
 #   KERNEL_CUDA_RUNTIME    the libcudart to link, which torch has loaded when the kernel runs
 #   NVCC_THREADS           architectures at once, for each source; also from the environment
 set(KERNEL_CUDA_ROOT "" CACHE PATH "The folder of a CUDA toolkit")
+set(KERNEL_CUDA_LIBRARIES "" CACHE STRING "Folders of headers of what the kernels depend on")
 set(NVCC_THREADS "$ENV{NVCC_THREADS}" CACHE STRING "How many architectures nvcc compiles at once")
 set(KERNEL_JOBS 1 CACHE STRING "How many compilers may run at once")
 if(NOT Python3_EXECUTABLE)
@@ -63,8 +65,9 @@ set(KERNEL_CUDA_SYSTEM ${torch_include_0} ${torch_include_1} ${torch_python_incl
 if(KERNEL_SDK STREQUAL "tvm_ffi_sdk")
   set(KERNEL_CUDA_SYSTEM "${tvm_ffi_include}")
 endif()
-list(APPEND KERNEL_CUDA_SYSTEM ${KERNEL_CUDA_INCLUDE})
-target_include_directories(${KERNEL_SDK} SYSTEM INTERFACE ${KERNEL_CUDA_INCLUDE})
+list(APPEND KERNEL_CUDA_SYSTEM ${KERNEL_CUDA_LIBRARIES} ${KERNEL_CUDA_INCLUDE})
+target_include_directories(
+  ${KERNEL_SDK} SYSTEM INTERFACE ${KERNEL_CUDA_LIBRARIES} ${KERNEL_CUDA_INCLUDE})
 
 # The runtime is linked by its path and found by its name: torch has loaded it.
 add_library(kernel_cudart SHARED IMPORTED)
