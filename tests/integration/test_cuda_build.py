@@ -208,6 +208,9 @@ def test_binding_may_include_pytorchs_cuda_context(tmp_path: Path) -> None:
     kernel = copy_example("activation", tmp_path)
     binding = kernel / "torch-ext/torch_binding.cpp"
     binding.write_text(CONTEXT + binding.read_text())
+    manifest, depends = kernel / "build.toml", 'backend = "cuda"\n'
+    few = f'{depends}cuda-capabilities = ["9.0"]\n'
+    manifest.write_text(manifest.read_text().replace(depends, few))
     variant = "torch212-cxx11-cu130-x86_64-linux"
     store, parts = open_store(os.environ), tmp_path / "store"
     parts.mkdir()

@@ -89,7 +89,8 @@ def plan_goal(
     """
     rules = rules_for(goal.backend)
     wanted = goal.variant
-    if wanted is None and goal.backend is Backend.CUDA and toolchain.torch:
+    is_bound = isinstance(tree.manifest.framework, Torch)
+    if wanted is None and is_bound and goal.backend is Backend.CUDA and toolchain.torch:
         # The installed torch may be one without CUDA: then its version is built for, with the
         # headers of one that has it.
         wanted = plan_variant(

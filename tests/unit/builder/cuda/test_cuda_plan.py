@@ -21,6 +21,7 @@ from kernelmill.builder.render import render_project
 from kernelmill.builder.request import Goal
 from kernelmill.builder.sources import read_tree
 from kernelmill.builder.toolchain import compiler_versions
+from kernelmill.builder.toolchain.tvm_ffi import TvmFfiInstall
 from kernelmill.spec.backend import Backend
 
 if TYPE_CHECKING:
@@ -245,6 +246,17 @@ def test_headers_of_a_torch_without_cuda_are_refused_for_its_whole_interface(
     assert str(goal(tmp_path, STABLE, torch=cpu_torch).variant) == (
         "torch-stable-abi29-cu130-x86_64-linux"
     )
+
+
+def test_kernel_of_tvm_ffi_needs_no_torch_for_cuda(tmp_path: Path) -> None:
+    text = MANIFEST.replace("[torch]", "[tvm-ffi]").replace("torch-ext", "tvm-ffi-ext")
+    for path in ("binding.cpp", "my_relu/__init__.py"):
+        place = tmp_path / "tvm-ffi-ext" / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.touch()
+    found = TvmFfiInstall(version=(0, 1), include="/tvm/include", library="/tvm/libtvm_ffi.so")
+    made = goal(tmp_path, text, torch=toolchain().torch, tvm_ffi=found)
+    assert str(made.variant) == "tvm-ffi01-cu130-x86_64-linux"
 
 
 def test_record_names_compiler_and_toolkit(tmp_path: Path) -> None:
