@@ -120,9 +120,7 @@ def configure_command(plan: BuildPlan, toolchain: Toolchain, workspace: Workspac
         "KERNEL_ABI_STUBS": plan.abi_stubs.tree if plan.abi_stubs else "",
         "KERNEL_ROOT": workspace.root,
         "KERNEL_BACKEND": plan.backend,
-        **rules_for(plan.backend).tool_settings(
-            toolchain, plan.archs or (), plan.variant.compute, plan.depends
-        ),
+        **rules_for(plan.backend).tool_settings(plan, toolchain),
     }
     if toolchain.ccache.chosen:
         definitions["CMAKE_CXX_COMPILER_LAUNCHER"] = toolchain.ccache.chosen.path

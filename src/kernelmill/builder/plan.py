@@ -96,6 +96,11 @@ class BuildPlan:
         return tuple(dict.fromkeys(path for it in components for path in it.include))
 
     @property
+    def device_source_count(self) -> int:
+        """How many files the device compiler takes."""
+        return sum(len(it.device_sources) for it in self.kernels)
+
+    @property
     def framework_version(self) -> tuple[int, int]:
         """Major and minor of the torch, or TVM FFI, that is compiled against."""
         return self.torch.release.series if self.torch else self.variant.framework.version
@@ -182,19 +187,12 @@ class BackendRules(Protocol):
     def require_tools(self, toolchain: Toolchain, /) -> None:
         """Raise ``HostError`` when this machine cannot build for this backend."""
 
-    def tool_settings(
-        self,
-        toolchain: Toolchain,
-        archs: tuple[str, ...],
-        compute: Compute,
-        depends: tuple[str, ...] = (),
-        /,
-    ) -> Mapping[str, str]:
-        """Return the CMake variables that say which of this machine's tools to use for ``archs``.
+    def tool_settings(self, plan: BuildPlan, toolchain: Toolchain, /) -> Mapping[str, str]:
+        """Return the CMake variables that say which of this machine's tools to use for ``plan``.
 
         Raises:
             HostError: there is none.
-            InputError: none that works can target all of ``archs``.
+            InputError: none that works can target all of its architectures.
         """
 
     def device_flags(self, kernel: Kernel, /) -> tuple[str, ...]:

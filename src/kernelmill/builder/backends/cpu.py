@@ -53,12 +53,7 @@ def require_tools(_toolchain: Toolchain) -> None:
     """Do nothing: a C++ compiler is enough, and every build needs one."""
 
 
-def tool_settings(
-    _toolchain: Toolchain,
-    _archs: tuple[str, ...],
-    _compute: Compute,
-    _depends: tuple[str, ...] = (),
-) -> dict[str, str]:
+def tool_settings(_plan: BuildPlan, _toolchain: Toolchain) -> dict[str, str]:
     """Return nothing: every build has a C++ compiler."""
     return {}
 

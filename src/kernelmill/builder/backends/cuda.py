@@ -9,7 +9,6 @@ from kernelmill.builder.cuda.errors import CudaToolchainError
 from kernelmill.builder.cuda.libraries import pick_libraries
 from kernelmill.builder.cuda.toolchain import choose, require
 from kernelmill.builder.errors import PlanError
-from kernelmill.builder.jobs import job_count
 from kernelmill.builder.matrix import dotted, load_matrix
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.variant import Compute
@@ -151,22 +150,17 @@ def inputs(plan: BuildPlan, toolchain: Toolchain) -> Mapping[str, str]:
     return {**toolkit.inputs, **{k: v for it in libraries for k, v in it.inputs.items()}}
 
 
-def tool_settings(
-    toolchain: Toolchain,
-    _archs: tuple[str, ...],
-    compute: Compute,
-    depends: tuple[str, ...] = (),
-) -> dict[str, str]:
-    """Return the toolkit, the libraries, and how many jobs there are for it to share."""
-    toolkit = require(toolchain.cuda, _cuda(compute))
-    libraries = pick_libraries(depends, toolkit.libraries)
+def tool_settings(plan: BuildPlan, toolchain: Toolchain) -> dict[str, str]:
+    """Return the toolkit, the libraries, and how many architectures of a source go at once."""
+    toolkit = require(toolchain.cuda, _cuda(plan.variant.compute))
+    libraries = pick_libraries(plan.depends, toolkit.libraries)
     return {
         "KERNEL_CUDA_ROOT": toolkit.root,
         "KERNEL_CUDA_COMPILER": toolkit.compiler,
         "KERNEL_CUDA_INCLUDE": ";".join(toolkit.include),
         "KERNEL_CUDA_LIBRARIES": ";".join(path for it in libraries for path in it.include),
         "KERNEL_CUDA_RUNTIME": toolkit.runtime,
-        "KERNEL_JOBS": str(job_count(toolchain.capacity)),
+        "KERNEL_CUDA_THREADS": str(max(1, plan.jobs // max(1, plan.device_source_count))),
     }
 
 

@@ -78,14 +78,7 @@ class ElsewhereRules:
         """Return nothing: sources are compiled as they are."""
         return ()
 
-    def tool_settings(
-        self,
-        _toolchain: Toolchain,
-        _archs: tuple[str, ...],
-        _compute: Compute,
-        _depends: tuple[str, ...] = (),
-        /,
-    ) -> Mapping[str, str]:
+    def tool_settings(self, _plan: BuildPlan, _toolchain: Toolchain, /) -> Mapping[str, str]:
         """Return nothing: the project finds its tools."""
         return {}
 

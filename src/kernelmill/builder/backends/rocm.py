@@ -71,13 +71,9 @@ def require_tools(toolchain: Toolchain) -> None:
     require(toolchain.hip)
 
 
-def tool_settings(
-    toolchain: Toolchain,
-    archs: tuple[str, ...],
-    compute: Compute,
-    _depends: tuple[str, ...] = (),
-) -> dict[str, str]:
-    """Return the first compiler that can target all of ``archs``, and its SDK if that is used."""
+def tool_settings(plan: BuildPlan, toolchain: Toolchain) -> dict[str, str]:
+    """Return the first compiler that can target all architectures, and its SDK if that is used."""
+    archs, compute = plan.archs or (), plan.variant.compute
     compiler = ";".join(require(toolchain.hip, archs).command)
     root = _native_root(toolchain, archs, compute)
     return {"HIP_CROSS_COMPILER": compiler, **({"HIP_CROSS_ROCM_ROOT": root} if root else {})}

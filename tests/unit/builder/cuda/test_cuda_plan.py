@@ -15,6 +15,7 @@ from kernelmill.builder.cuda.errors import CudaArchError, CudaToolchainError
 from kernelmill.builder.cuda.libraries import Library
 from kernelmill.builder.cuda.toolchain import require
 from kernelmill.builder.errors import PlanError, SdkMissing
+from kernelmill.builder.jobs import Capacity
 from kernelmill.builder.pipeline import plan_goal
 from kernelmill.builder.plan import plan_build
 from kernelmill.builder.render import render_project
@@ -281,8 +282,7 @@ def test_library_that_a_kernel_depends_on_is_searched_and_recorded(tmp_path: Pat
     made = goal(tmp_path, text, cuda=with_cutlass())
     tools = cuda_torch(cuda=with_cutlass())
     assert made.depends == ("cutlass_3_8",)
-    settings = cuda.tool_settings(tools, (), made.variant.compute, made.depends)
-    assert settings["KERNEL_CUDA_LIBRARIES"] == "/cutlass/include"
+    assert cuda.tool_settings(made, tools)["KERNEL_CUDA_LIBRARIES"] == "/cutlass/include"
     assert "cutlass-3.8.0.0" in cuda.inputs(made, tools)
 
 
@@ -310,11 +310,19 @@ def test_library_of_a_kernel_that_is_left_out_is_not_asked_for(tmp_path: Path) -
 
 def test_tools_are_those_of_the_variants_cuda(tmp_path: Path) -> None:
     made = goal(tmp_path, version=(12, 6), manifest=STABLE)
-    assert cuda.tool_settings(cuda_torch(), made.archs or (), made.variant.compute) == {
+    assert cuda.tool_settings(made, cuda_torch()) == {
         "KERNEL_CUDA_ROOT": "/cuda-12.6",
         "KERNEL_CUDA_COMPILER": "/cuda-12.6/bin/nvcc",
         "KERNEL_CUDA_INCLUDE": "/cuda-12.6/include",
         "KERNEL_CUDA_LIBRARIES": "",
         "KERNEL_CUDA_RUNTIME": "/cuda-12.6/lib/libcudart.so.12",
-        "KERNEL_JOBS": "4",
+        "KERNEL_CUDA_THREADS": "4",
     }
+
+
+def test_c11_architectures_of_all_sources_share_the_jobs(tmp_path: Path) -> None:
+    """Each source may run several compilers: together they are no more than the jobs."""
+    capacity = Capacity(cores=16, memory_bytes=10 * 1024**3)  # memory for five
+    made = goal(tmp_path, capacity=capacity)
+    assert (made.jobs, made.device_source_count) == (5, 2)
+    assert cuda.tool_settings(made, cuda_torch())["KERNEL_CUDA_THREADS"] == "2"

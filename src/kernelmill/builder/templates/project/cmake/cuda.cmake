@@ -7,11 +7,12 @@
 #   KERNEL_CUDA_INCLUDE    folders of headers, for the C++ sources too
 #   KERNEL_CUDA_LIBRARIES  folders of headers of what kernels depend on, such as CUTLASS
 #   KERNEL_CUDA_RUNTIME    the libcudart to link, which torch has loaded when the kernel runs
-#   NVCC_THREADS           architectures at once, for each source; also from the environment
+#   KERNEL_CUDA_THREADS    how many architectures of each source are compiled at once; the variable
+#                          NVCC_THREADS, also of the environment, comes first
 set(KERNEL_CUDA_ROOT "" CACHE PATH "The folder of a CUDA toolkit")
 set(KERNEL_CUDA_LIBRARIES "" CACHE STRING "Folders of headers of what the kernels depend on")
 set(NVCC_THREADS "$ENV{NVCC_THREADS}" CACHE STRING "How many architectures nvcc compiles at once")
-set(KERNEL_JOBS 1 CACHE STRING "How many compilers may run at once")
+set(KERNEL_CUDA_THREADS 1 CACHE STRING "How many architectures nvcc compiles at once by default")
 if(NOT CMAKE_CUDA_COMPILER_LAUNCHER AND CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
   set(CMAKE_CUDA_COMPILER_LAUNCHER "${CMAKE_CXX_COMPILER_LAUNCHER}")
 endif()
@@ -119,8 +120,7 @@ endfunction()
 function(kernel_cuda_nvcc result identity)
   set(threads "${NVCC_THREADS}")
   if(NOT threads)
-    list(LENGTH arg_SOURCES count)
-    math(EXPR threads "(${KERNEL_JOBS} + ${count} - 1) / ${count}")
+    set(threads "${KERNEL_CUDA_THREADS}")
   endif()
   kernel_cuda_arch_flags(archs FALSE ${arg_ARCHS})
   set(host -fPIC -fvisibility=hidden ${KERNEL_PREFIX_MAPS})
