@@ -58,16 +58,23 @@ setup: .venv/ready
 	@.venv-transformers/bin/python $(PIP) --no-deps ./compat
 	@touch $@
 
+# NVIDIA's compiler (104 MB): tests compile CUDA with it, as users do who have it from pip.
+.venv-cuda/ready: .venv/ready
+	@echo "setting up .venv-cuda (nvcc 13.0 from NVIDIA's Python packages)"
+	@$(PY) $(PIP) --no-deps --upgrade --target .venv-cuda nvidia-cuda-nvcc==13.0.88 nvidia-nvvm==13.0.88 \
+	  nvidia-cuda-crt==13.0.88 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cccl==13.0.85
+	@touch $@
+
 demo: .venv/ready
 	@$(PY) -m demo $(DEMO_ARGS)
 
-test: .venv/ready .venv-peer/ready .venv-transformers/ready lint types
+test: .venv/ready .venv-peer/ready .venv-transformers/ready .venv-cuda/ready lint types
 	$(PYTEST) -m "not long" $(PYTEST_ARGS)
 
 unit: .venv/ready
 	$(PYTEST) tests/unit -m "not property" $(PYTEST_ARGS)
 
-test-long: .venv/ready .venv-peer/ready .venv-transformers/ready
+test-long: .venv/ready .venv-peer/ready .venv-transformers/ready .venv-cuda/ready
 	$(PY) -m pytest -m long $(PYTEST_ARGS)
 
 lint: .venv/ready
@@ -92,4 +99,4 @@ system-packages:
 	  postgresql chromium git-lfs nginx zsh fish
 
 clean:
-	rm -rf .venv .venv-peer .venv-transformers .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-peer .venv-transformers .venv-cuda .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

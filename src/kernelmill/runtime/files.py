@@ -48,7 +48,7 @@ def read_text(path: Path, *, limit_bytes: int) -> str:
 
 
 def shown_size(size_bytes: int) -> str:
-    """Return a size as people read it: ``812 bytes``, ``3.4 kB``, ``12.0 MB``; never 0.0 of anything."""
+    """Return a size as people read it: ``812 bytes``, ``3.4 kB``; never 0.0 of anything."""
     if size_bytes < 1000:
         return f"{size_bytes} byte{'' if size_bytes == 1 else 's'}"
     size, unit = size_bytes / 1e3, "kB"

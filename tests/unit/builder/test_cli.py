@@ -118,6 +118,7 @@ def test_doctor_reports_every_tool(capsys: pytest.CaptureFixture[str]) -> None:
         "cmake",
         "ninja",
         "compiler for AMD GPUs",
+        "compiler for NVIDIA GPUs",
         "ccache",
     ]
     assert document["missing"] == []

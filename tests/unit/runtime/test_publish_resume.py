@@ -72,7 +72,9 @@ def test_a_new_version_is_seen_when_it_is_whole(folder: Path, hub: MemoryHub) ->
     assert publisher.sent[-1][-1] == "metadata.json"
     assert not any("metadata.json" in it for it in publisher.sent[:-1])
     assert sorted(hub.repos["acme/toy"].branches) == ["main", "v1"]
-    assert said[0] == f"uploading 3 files (656 B) to acme/toy v1, part 1 of {len(publisher.sent)}"
+    assert (
+        said[0] == f"uploading 3 files (656 bytes) to acme/toy v1, part 1 of {len(publisher.sent)}"
+    )
     assert published.is_changed
 
 

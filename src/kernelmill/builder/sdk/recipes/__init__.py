@@ -74,6 +74,12 @@ class Recipe(Protocol):
 
 def recipes() -> dict[str, Recipe]:
     """Return kind -> recipe."""
-    from kernelmill.builder.sdk.recipes import abi_stubs, torch  # noqa: PLC0415 - they import this
+    from kernelmill.builder.sdk.recipes import (  # noqa: PLC0415 - they import this
+        abi_stubs,
+        cuda,
+        cuda_math,
+        cutlass,
+        torch,
+    )
 
-    return {it.KIND: it for it in (torch, abi_stubs)}
+    return {it.KIND: it for it in (torch, abi_stubs, cuda, cuda_math, cutlass)}
