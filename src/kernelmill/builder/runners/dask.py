@@ -15,6 +15,7 @@ from distributed import Client
 from distributed.scheduler import KilledWorker
 
 from kernelmill import __version__
+from kernelmill.builder.backends import rules_for
 from kernelmill.builder.compile import Workspace
 from kernelmill.builder.errors import install_hint
 from kernelmill.builder.job import Outcome
@@ -168,15 +169,19 @@ class Cluster:
         work.log.write_bytes(delivery.log.replace(delivery.root.encode(), str(root).encode()))
 
     def _hear(self, event: tuple[float, Mapping[str, Any]]) -> None:
-        """Pass a worker's message on, in the client's thread."""
+        """Pass a worker's message on, in the client's thread.
+
+        The first may come while ``submit`` still waits for the future of its job.
+        """
         said = event[1]
         number = said["number"]
-        tell, future = self._listeners[number], self._futures[number]
+        tell = self._listeners[number]
         if said["kind"] == "started":
             self._starts[number] += 1
             if self._starts[number] > _STARTS:
                 # Not here: it waits for this thread.
-                threading.Thread(target=future.cancel, daemon=True).start()
+                cancel = self._futures[number].cancel
+                threading.Thread(target=cancel, daemon=True).start()
                 return
             if self._starts[number] > 1:
                 tell(Message("again", "worker died"))
@@ -196,18 +201,16 @@ class Cluster:
         return threads
 
     def _needed(self, jobs: Sequence[Job]) -> tuple[Sdk, ...]:
-        """Return the SDKs that builds here would use."""
-        stored = {str(it.tree): it for it in self._site.store.installed()}
-        found: dict[str, Sdk] = {}
-        for job in jobs:
-            plan = _plan(self._site, job)
-            if plan and plan.abi_stubs:
-                found[plan.abi_stubs.record.name] = plan.abi_stubs
-            if plan and plan.torch:
-                for tree, sdk in stored.items():
-                    if plan.torch.sdk.startswith(f"{tree}/"):
-                        found[sdk.record.name] = sdk
-        return tuple(found.values())
+        """Return the SDKs that builds here would use: torch's, and those of the backend's tools."""
+        stored = {it.record.name: it for it in self._site.store.installed()}
+        plans = filter(None, (_plan(self._site, job) for job in jobs))
+        used = {
+            name
+            for plan in plans
+            for inputs in (plan.inputs, rules_for(plan.backend).inputs(plan, self._site.toolchain))
+            for name in inputs
+        }
+        return tuple(sdk for name, sdk in stored.items() if name in used)
 
     def _send(self, sdk: Sdk, depots: Mapping[str, Depot]) -> None:
         """Send ``sdk`` to one worker of each store that lacks it."""
