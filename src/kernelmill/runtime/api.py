@@ -130,6 +130,7 @@ def get_local_kernel(
     Raises:
         NoVariant: no build there fits this machine; a ``FileNotFoundError``.
         MetadataError: the build says nothing of itself, or something that cannot be read.
+        Unresolved: a kernel that it needs is missing; a ``ValueError``.
         DigestMismatch: the build's files are not those that were built.
         LoadFailed: the build's compiled part does not fit; an ``ImportError``.
     """

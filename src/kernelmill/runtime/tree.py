@@ -72,7 +72,16 @@ class _Planner:
     done: dict[KernelDependency, Node] = field(default_factory=dict)
     """What two kernels depend on is looked for once."""
 
-    def plan(self, wanted: KernelDependency, path: tuple[KernelDependency, ...] = ()) -> Node:
+    def plan(
+        self,
+        wanted: KernelDependency,
+        path: tuple[KernelDependency, ...] = (),
+        needed_by: Location | None = None,
+    ) -> Node:
+        """Plan a kernel that ``path`` leads to, and that ``needed_by`` asks for if not the caller.
+
+        NOTE: what a folder needs has an empty path, too.
+        """
         if wanted in path:
             way = " -> ".join(map(label, (*path[path.index(wanted) :], wanted)))
             raise Unresolved(
@@ -83,9 +92,12 @@ class _Planner:
         if wanted not in self.done:
             if len(self.done) + len(path) >= MAX_KERNELS:
                 raise Unresolved(
-                    f"depends on more than {MAX_KERNELS} kernels", where=label(path[0])
+                    f"depends on more than {MAX_KERNELS} kernels",
+                    where=label(path[0]) if path else str(needed_by),
+                    hint="ask its author to do with fewer",
                 )
-            self.done[wanted] = self.expand(self._find(wanted, path), (*path, wanted))
+            found = self._find(wanted, needed_by)
+            self.done[wanted] = self.expand(found, (*path, wanted))
         return self.done[wanted]
 
     def expand(self, location: Location, path: tuple[KernelDependency, ...]) -> Node:
@@ -98,17 +110,17 @@ class _Planner:
                     hint="a kernel can use one version of another; ask its author",
                 )
             try:
-                dependencies[str(wanted.repo_id)] = self.plan(wanted, path)
+                dependencies[str(wanted.repo_id)] = self.plan(wanted, path, location)
             except KernelError as error:
                 error.add_note(f"needed by {location}")
                 raise
         return Node(location=location, dependencies=dependencies)
 
-    def _find(self, wanted: KernelDependency, path: tuple[KernelDependency, ...]) -> Location:
+    def _find(self, wanted: KernelDependency, needed_by: Location | None) -> Location:
         try:
             location = self.resolver.resolve(self.session, wanted)
         except RepositoryNotFound as error:
-            if not path:
+            if needed_by is None:
                 raise  # the caller's own mistake, which has a name of its own
             raise Unresolved(
                 f"Could not resolve kernel: {label(wanted)}", where=error.where, hint=error.problem
