@@ -9,6 +9,7 @@ from kernelmill.runtime.fetch import fetch_metadata, fetch_variant
 from kernelmill.runtime.selection import BUILD_FOLDER
 from kernelmill.runtime.session import open_session
 from kernelmill.runtime.tree import MAX_KERNELS, label
+from kernelmill.runtime.trust import lasting
 from kernelmill.spec.resolve import no_variant
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 def install(wanted: KernelDependency, *, trust_remote_code: Trust = False) -> Path:
     """Fetch all builds on the Hub that the environment describes."""
-    return install_from(open_session(), wanted, trust_remote_code=trust_remote_code)
+    return install_from(open_session(), wanted, trust_remote_code=lasting(trust_remote_code))
 
 
 def install_from(

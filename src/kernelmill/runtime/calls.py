@@ -15,6 +15,7 @@ from kernelmill.runtime.errors import (
 )
 from kernelmill.runtime.resolvers import FromHub, RemoteKernel
 from kernelmill.runtime.session import open_session
+from kernelmill.runtime.trust import lasting
 from kernelmill.spec.dependencies import KernelDependency
 from kernelmill.spec.errors import InvalidName, NoVariant
 from kernelmill.spec.names import RepoId
@@ -65,7 +66,7 @@ def get(
 ) -> tuple[ModuleType, str]:
     """Load a kernel; return it, and what its caller should change in the call."""
     session = open_session(backend=backend, user_agent=user_agent)
-    plan = session.plan(kernel, trust_remote_code=trust_remote_code, check_arch=check_arch)
+    plan = session.plan(kernel, trust_remote_code=lasting(trust_remote_code), check_arch=check_arch)
     found = plan.location
     advice = found.selection.choice.advice if isinstance(found, RemoteKernel) else ""
     return tree.load(session, plan), advice
@@ -76,7 +77,8 @@ def get_local(
 ) -> ModuleType:
     """Load the best build under a folder."""
     session = open_session(backend=backend, user_agent=user_agent)
-    return tree.load(session, session.plan_local(path, trust_remote_code=trust_remote_code))
+    plan = session.plan_local(path, trust_remote_code=lasting(trust_remote_code))
+    return tree.load(session, plan)
 
 
 def get_locked(
@@ -93,7 +95,7 @@ def get_locked(
 
     locked, repo = locks_of(lockfile), RepoId.parse(repo_id)
     session = open_session(backend=backend, user_agent=user_agent, is_offline=is_offline)
-    plan = session.plan_locked(repo, locked, trust_remote_code=trust_remote_code)
+    plan = session.plan_locked(repo, locked, trust_remote_code=lasting(trust_remote_code))
     return tree.load(session, plan)
 
 
@@ -107,7 +109,7 @@ def has(
     """Tell whether ``get`` would find all that it needs."""
     session = open_session(backend=backend)
     try:
-        session.plan(kernel, trust_remote_code=trust_remote_code, check_arch=check_arch)
+        session.plan(kernel, trust_remote_code=lasting(trust_remote_code), check_arch=check_arch)
     except (NoVariant, NotCached, UnsupportedArch, UnsupportedKernel, MissingDependency) as error:
         log.info("%s", error)
         return False
@@ -124,7 +126,7 @@ def install(
 ) -> Path:
     """Fetch a kernel and all that it depends on, whatever they ask of this machine."""
     session = open_session(backend=backend, user_agent=user_agent, is_offline=is_offline)
-    plan = tree.plan(session, kernel, FromHub(trust_remote_code=trust_remote_code))
+    plan = tree.plan(session, kernel, FromHub(trust_remote_code=lasting(trust_remote_code)))
     return tree.install(session, plan)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.errors import NotTrusted
@@ -19,6 +19,13 @@ HINT: Final = (
     "Set trust_remote_code=True or add the repository ID to the trust_remote_code allowlist "
     "to allow loading kernels from untrusted sources."
 )
+
+
+def lasting(trust_remote_code: Trust) -> Trust:
+    """Return what the caller passed, so that it can be asked for many kernels, not only once."""
+    if isinstance(trust_remote_code, Iterator):
+        return tuple(trust_remote_code)
+    return trust_remote_code
 
 
 def ensure_trusted(hub: Hub, repo: RepoId, trust_remote_code: Trust) -> None:
