@@ -70,8 +70,13 @@ def _plain(arch: str) -> str:
 def _hint(arch: str, toolkit: CudaToolkit) -> str:
     others = [it for it in _every_version() if it != toolkit.release and _is_known(arch, it)]
     if others:
-        known = ", ".join(map(dotted, others))
-        return f"build for CUDA {known}, or give the kernel cuda-minver = {dotted(others[0])!r}"
+        newer = [it for it in others if it > toolkit.release]
+        bound = (
+            f"give the kernel cuda-minver = {dotted(newer[0])!r}"
+            if newer
+            else f"set maxver = {dotted(others[-1])!r} in [general.cuda]"
+        )
+        return f"build for CUDA {', '.join(map(dotted, others))}, or {bound}"
     numbers = sorted(toolkit.archs, key=lambda it: tuple(map(int, it.split("."))))
     return f"one of {' '.join(numbers)}, with a or f where the device has it"
 
