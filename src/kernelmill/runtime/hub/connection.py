@@ -289,14 +289,25 @@ def _proxy_of(scheme: str, netloc: str) -> str:
     if not proxy or proxy_bypass(netloc):
         return ""
     proxy = proxy if "://" in proxy else f"http://{proxy}"
-    parts = urlsplit(proxy)
-    if parts.scheme != "http" or not parts.hostname:
+    if fault := _fault_of_proxy(proxy):
         raise InputError(
-            f"the proxy is reached over {parts.scheme!r}, which is not supported",
+            f"the proxy {fault}",
             where=f"{scheme.upper()}_PROXY",
             hint="name a proxy as http://HOST:PORT",
         )
     return proxy
+
+
+def _fault_of_proxy(proxy: str) -> str:
+    """Return why a proxy cannot be used; empty when it can. Its login is not repeated."""
+    parts = urlsplit(proxy)
+    if parts.scheme != "http":
+        return f"is reached over {parts.scheme!r}, which is not supported"
+    try:
+        _ = parts.port
+    except ValueError:
+        return "has a port that is not a number from 0 to 65535"
+    return "" if parts.hostname else "has no host"
 
 
 def _tls(certificates: str) -> ssl.SSLContext:
