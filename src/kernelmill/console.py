@@ -56,10 +56,13 @@ def run_console(
     words = list(sys.argv[1:] if argv is None else argv)
     rest: list[str] = []
     asked = next((word for word in words if not word.startswith("-")), None)
+    is_listing = asked not in commands or words[0] != asked
     for name, module_path in commands.items():
         if name != asked:
-            # Of the others only their help is needed: importing all takes longer than most work.
-            subparsers.add_parser(name, help=read_help(module_path))
+            # Of the others the list of commands needs the help, and everything else their names:
+            # importing all takes longer than most work.
+            text = read_help(module_path) if is_listing else None
+            subparsers.add_parser(name, help=text)
             continue
         command = cast("Command", import_module(module_path))
         subparser = subparsers.add_parser(

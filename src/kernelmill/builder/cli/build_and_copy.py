@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 from kernelmill.builder.cli import build
 from kernelmill.builder.cli.options import note, print_json
 from kernelmill.builder.errors import SourceError
-from kernelmill.builder.package import METADATA_NAME, OUTPUT_FOLDER, replace_folder
-from kernelmill.builder.workplace import WORK_FOLDER, make_folder
 
 if TYPE_CHECKING:
     import argparse
@@ -56,6 +54,13 @@ def copy_variants(source: Path, root: Path) -> tuple[Path, ...]:
     Raises:
         SourceError: there are no variants.
     """
+    from kernelmill.builder.package import (  # noqa: PLC0415 - heavy
+        METADATA_NAME,
+        OUTPUT_FOLDER,
+        replace_folder,
+    )
+    from kernelmill.builder.workplace import WORK_FOLDER, make_folder  # noqa: PLC0415 - heavy
+
     found = sorted(it.parent for it in source.glob(f"*/{METADATA_NAME}"))
     if not found:
         raise SourceError(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from kernelmill.builder.cli import build, upload
 from kernelmill.builder.cli.options import note
-from kernelmill.builder.package import OUTPUT_FOLDER
 
 if TYPE_CHECKING:
     import argparse
@@ -30,5 +29,7 @@ def run(args: argparse.Namespace) -> int:
     if status:
         note("nothing was uploaded: not every variant was built")
         return status
+    from kernelmill.builder.package import OUTPUT_FOLDER  # noqa: PLC0415 - heavy
+
     args.builds = OUTPUT_FOLDER
     return upload.run(args)

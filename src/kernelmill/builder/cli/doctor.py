@@ -7,7 +7,6 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.builder.cli.options import add_json, print_json
-from kernelmill.builder.diagnosis import diagnose
 from kernelmill.builder.jobs import JOB_BYTES
 from kernelmill.builder.wording import count_of
 
@@ -31,6 +30,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print what was found; status 3 when something is missing or damaged."""
+    from kernelmill.builder.diagnosis import diagnose  # noqa: PLC0415 - heavy
+
     diagnosis = diagnose(os.environ, python=sys.executable, verifies=args.verify)
     damaged = [it.sdk.record.name for it in diagnosis.sdks if it.problem]
     if args.json:

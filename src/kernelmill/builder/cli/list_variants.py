@@ -7,9 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from kernelmill.builder import offers, sources, toolchain
 from kernelmill.builder.cli.options import add_folder, add_json, print_json
-from kernelmill.builder.sdk.store import open_store
 from kernelmill.spec.variant import NoarchVariant
 
 if TYPE_CHECKING:
@@ -38,6 +36,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a line for each variant; status 1 when none can be built here."""
+    from kernelmill.builder import offers, sources, toolchain  # noqa: PLC0415 - heavy
+    from kernelmill.builder.sdk.store import open_store  # noqa: PLC0415 - heavy
+
     tree = sources.read_tree(args.dir.resolve())
     if tree.is_python_only:
         found = offers.list_noarch_offers(tree)

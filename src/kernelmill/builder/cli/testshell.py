@@ -81,7 +81,7 @@ def choose_variant(built: Sequence[str], *, asked: str | None, is_emulated: bool
     Raises:
         SourceError: nothing is built, or not what is asked for, or nothing fits here.
     """
-    from kernelmill.builder.cli.test import probe_site  # noqa: PLC0415 - for `--help`
+    from kernelmill.builder.cli.testing import probe_site  # noqa: PLC0415 - for `--help`
     from kernelmill.builder.errors import SourceError  # noqa: PLC0415 - as above
     from kernelmill.spec.resolve import resolve  # noqa: PLC0415 - as above
 

@@ -13,7 +13,7 @@ from tests.unit.builder.trial.fakes import CPU, plan, site
 from kernelmill.binary import elf
 from kernelmill.binary.symbols import Linkage, Reference, read_exports
 from kernelmill.builder.check.linkage import check_linkage
-from kernelmill.builder.cli.build import _possible
+from kernelmill.builder.cli.building import _possible
 from kernelmill.builder.errors import SdkMissing, ToolchainError
 from kernelmill.builder.job import Site
 from kernelmill.builder.pipeline import unseen_symbols

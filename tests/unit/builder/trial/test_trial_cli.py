@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.builder.fakes import write_kernel
 
-from kernelmill.builder.cli import main, test
+from kernelmill.builder.cli import main, test, testing
 from kernelmill.builder.errors import ToolchainError
 from kernelmill.builder.trial.plan import parse_question
 from kernelmill.console import run_console
@@ -67,7 +67,7 @@ def test_missing_package_is_named_when_a_run_would_need_it(
     )
     question = parse_question(".", backends=None, emulate=emulate, sanitize=False)
     with pytest.raises(ToolchainError) as caught:
-        test.require_modules(question)
+        testing.require_modules(question)
     assert str(caught.value) == f"the Python package {missing} is not installed\n  hint: {hint}"
 
 
