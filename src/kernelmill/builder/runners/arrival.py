@@ -20,7 +20,7 @@ from kernelmill.builder.runners.parcel import write_files
 from kernelmill.builder.sources import built_from
 from kernelmill.builder.toolchain.git import probe_source_state
 from kernelmill.builder.workplace import WORK_FOLDER, make_folder, only_build
-from kernelmill.spec.digest import compare, digest_files
+from kernelmill.spec.digest import compare, digest_files, is_covered
 from kernelmill.spec.metadata import Provenance, SourceState, parse
 
 if TYPE_CHECKING:
@@ -68,9 +68,16 @@ def read_metadata(files: Sequence[File], tree: KernelTree, variant: ArchVariant)
     where = str(variant)
     text = next((it.content for it in files if it.path == METADATA_NAME), b"")
     metadata = parse(text.decode("utf-8", errors="replace"), where=f"{where}/{METADATA_NAME}")
+    uncovered = sorted({it.path for it in files if not is_covered(it.path)} - {METADATA_NAME})
     content = digest_files((it.path, it.content) for it in files)
     if metadata.digest is None:
         raise CheckError("the build that arrived has no digest", where=where, hint="build it here")
+    if uncovered:
+        raise CheckError(
+            f"the build arrived with {uncovered[0]!r}, which no digest covers",
+            where=where,
+            hint="do not use this cluster",
+        )
     if found := compare(metadata.digest, content):
         raise CheckError(
             f"the build arrived damaged: {found[0]}", where=where, hint="build once more"

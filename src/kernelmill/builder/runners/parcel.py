@@ -61,7 +61,7 @@ def write_files(files: Sequence[File], folder: Path) -> None:
     """Write ``files`` below ``folder``, and nowhere else.
 
     Raises:
-        CheckError: a path leads out of it.
+        CheckError: a path leads out of it; nothing was written.
     """
     for file in files:
         path = PurePosixPath(file.path)
@@ -69,7 +69,8 @@ def write_files(files: Sequence[File], folder: Path) -> None:
             raise CheckError(
                 f"{file.path!r} leads out of the folder", hint="do not use this cluster"
             )
-        place = folder / path
+    for file in files:
+        place = folder / file.path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(file.content)
         if file.is_executable:
