@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from kernelmill.spec.variant import ArchVariant
 
 _SOURCE_DATE_EPOCH = "315532800"
-"""1980-01-01, the first day that zip files know; the value of ``__DATE__`` in every build."""
+"""1980-01-01, the first day that zip files know: ``__DATE__``, unless the caller sets another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,10 +240,12 @@ def _describe(plan: BuildPlan, tree: KernelTree, toolchain: Toolchain, staged: P
 
 
 def build_environment(env: Mapping[str, str], *, root: Path) -> dict[str, str]:
-    """Return the environment of compilers: ``env`` with what would change bytes fixed.
+    """Return the environment of compilers: ``env``, with language, time zone and date fixed.
+
+    NOTE: what else compilers obey stays: ``CXXFLAGS`` and ``CPATH`` change bytes, and no id.
 
     Args:
-        env: the caller's, whose settings for ccache are kept.
+        env: the caller's, whose ``SOURCE_DATE_EPOCH`` and settings for ccache are kept.
         root: the kernel's folder; ccache looks away from where it is.
     """
     fixed = {"LC_ALL": "C", "TZ": "UTC", "NINJA_STATUS": "[%f/%t] "}

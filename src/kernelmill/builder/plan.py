@@ -308,7 +308,7 @@ def plan_variant(
     target: TorchTarget | None,
     asked_version: tuple[int, int] | None = None,
 ) -> ArchVariant:
-    """Return the variant that a build against ``target`` is; None for a kernel of TVM FFI.
+    """Return the variant that a build against ``target`` is; that is None for TVM FFI alone.
 
     Raises:
         PlanError: the kernel does not want this torch.

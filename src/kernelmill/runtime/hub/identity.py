@@ -30,7 +30,11 @@ def headers_of(
     headers = {"User-Agent": _agent(user_agent)}
     if found := _token(token):
         if not (found.isascii() and found.isprintable()):
-            raise InputError("the token holds characters that no token has", where="HF_TOKEN")
+            raise InputError(
+                "the token holds characters that no token has",
+                where="HF_TOKEN",
+                hint="copy it once more, or run `hf auth login`",
+            )
         headers["Authorization"] = f"Bearer {found}"
     return headers
 

@@ -26,7 +26,7 @@ def open_hub(
         return CachedHub(endpoint=settings.endpoint, cache=cache)
 
     def connect() -> Hub:
-        from kernelmill.runtime.hub.remote import RemoteHub  # noqa: PLC0415 - costs 0.3 s
+        from kernelmill.runtime.hub.remote import RemoteHub  # noqa: PLC0415 - costs 0.05 s
 
         agent = None if settings.is_telemetry_off else user_agent
         return RemoteHub(settings.endpoint, agent, token=token)

@@ -86,27 +86,25 @@ def translated_errors(
 
 
 def _translate(error: Refusal, where: str, *, repo: RepoId | None, revision: str) -> KernelError:
-    match error.kind:
-        case "GatedRepo":
-            return AccessDenied(
-                f"access to '{repo}' has to be requested from its owner",
-                where=where,
-                hint="open the page and ask, then set HF_TOKEN",
-            )
-        case "RepoNotFound":
-            return RepositoryNotFound(
-                f"there is no kernel repository '{repo}', or you may not see it",
-                where=where,
-                hint="check the name; for a private repository set HF_TOKEN",
-            )
-        case "RevisionNotFound":
-            return RevisionNotFound(
-                f"'{repo}' has no revision '{revision}'",
-                where=where,
-                hint=f"`kernels versions {repo}` lists what there is",
-            )
-        case _:
-            return _other(error, where)
+    if error.kind == GATED:
+        return AccessDenied(
+            f"access to '{repo}' has to be requested from its owner",
+            where=where,
+            hint="open the page and ask, then set HF_TOKEN",
+        )
+    if error.kind == NO_REPOSITORY:
+        return RepositoryNotFound(
+            f"there is no kernel repository '{repo}', or you may not see it",
+            where=where,
+            hint="check the name; for a private repository set HF_TOKEN",
+        )
+    if error.kind == NO_REVISION:
+        return RevisionNotFound(
+            f"'{repo}' has no revision '{revision}'",
+            where=where,
+            hint=f"`kernels versions {repo}` lists what there is",
+        )
+    return _other(error, where)
 
 
 def _other(error: Refusal, where: str) -> HubError:

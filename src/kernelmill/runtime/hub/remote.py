@@ -1,4 +1,4 @@
-"""A Hub over HTTP. Importing this module, with its HTTP client, is what costs: do it late."""
+"""A Hub over HTTP. Its client costs 0.05 s to import: do it when something has to be asked."""
 
 from __future__ import annotations
 
