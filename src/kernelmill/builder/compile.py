@@ -112,7 +112,7 @@ def compile_project(
             log.write(f"$ {' '.join(command)}\n")
             status = _run(command, env=env, on_line=_tee(log.write, lines.append, on_line))
             if status:
-                raise _failure(status, lines, workspace, plan.backend)
+                raise _failure(status, lines, workspace, plan)
 
 
 def configure_command(plan: BuildPlan, toolchain: Toolchain, workspace: Workspace) -> list[str]:
@@ -239,7 +239,7 @@ def _run(command: Sequence[str], *, env: Mapping[str, str], on_line: Callable[[s
 
 
 def _failure(
-    status: int, lines: Sequence[str], workspace: Workspace, backend: Backend
+    status: int, lines: Sequence[str], workspace: Workspace, plan: BuildPlan
 ) -> KernelError:
     log = f"the whole log is in {workspace.log}"
     if status < 0 or any(_KILLED.search(line) for line in lines):
@@ -248,7 +248,8 @@ def _failure(
             where=str(workspace.log),
             hint="run fewer at once: MAX_JOBS=1",
         )
-    explain = explain_cuda if backend is Backend.CUDA else explain_hip
-    if explained := explain("".join(lines)):
+    text, cuda = "".join(lines), plan.variant.compute.version
+    is_cuda = plan.backend is Backend.CUDA
+    if explained := explain_cuda(text, cuda) if is_cuda and cuda else explain_hip(text):
         return explained
     return CompileError(f"the build failed:\n{error_excerpts(lines)}", hint=log)

@@ -6,8 +6,12 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.builder.cuda.errors import CudaArchError, CudaSourceError, CudaToolchainError
+from kernelmill.builder.cuda.probe import MATH
+from kernelmill.builder.matrix import dotted
+from kernelmill.builder.sdk.pins import known_inputs
 
 if TYPE_CHECKING:
+    from kernelmill.builder.cuda.toolchain import Version
     from kernelmill.spec.errors import KernelError
 
 _MATH: Final = re.compile(r"(cublas|cusparse|cusolver|curand)\w*\.h")
@@ -23,20 +27,21 @@ _ARCH: Final = re.compile(r"Unsupported gpu architecture '(?:compute|sm)_(?P<arc
 _HOST: Final = re.compile(r"#error -- (?P<problem>unsupported \w+ version! [^!]+ not supported)!")
 
 
-def explain_failure(text: str) -> KernelError | None:
+def explain_failure(text: str, version: Version) -> KernelError | None:
     """Return what a failed compilation lacks, or ``None`` if it failed for another reason.
 
     Args:
         text: what nvcc, clang or the host's compiler printed.
+        version: the CUDA that is built for.
     """
-    return _explain_header(text) or _explain_arch(text) or _explain_host(text)
+    return _explain_header(text, version) or _explain_arch(text) or _explain_host(text)
 
 
-def _explain_header(text: str) -> KernelError | None:
+def _explain_header(text: str, version: Version) -> KernelError | None:
     for match in _HEADER.finditer(text):
         header = match["nvcc"] or match["clang"] or match["gcc"]
         if _MATH.fullmatch(header):
-            what, hint = "of CUDA's libraries", "kernel-builder sdk fetch cuda-math-13.0"
+            what, hint = "of CUDA's libraries", _way_to_libraries(version)
         elif _CUTLASS.fullmatch(header):
             what, hint = "of CUTLASS", 'name it in the kernel, such as depends = ["cutlass_3_8"]'
         else:
@@ -47,6 +52,14 @@ def _explain_header(text: str) -> KernelError | None:
             hint=hint,
         )
     return None
+
+
+def _way_to_libraries(version: Version) -> str:
+    """Return what brings the headers of CUDA's libraries: an SDK of the same major version."""
+    known = (it for it in known_inputs().get(MATH, {}) if it.startswith(f"{version[0]}."))
+    if sdk := next(known, ""):
+        return f"kernel-builder sdk fetch {MATH}-{sdk}"
+    return f"set CUDA_HOME to a whole CUDA {dotted(version)} toolkit, libraries included"
 
 
 def _explain_arch(text: str) -> KernelError | None:

@@ -54,7 +54,7 @@ from kernelmill.builder.cuda.diagnosis import explain_failure
     ],
 )
 def test_failure_is_one_line(text: str, problem: str, where: str, hint: str) -> None:
-    found = explain_failure(f"[1/2] Compiling k.cu\n{text}ninja: build stopped\n")
+    found = explain_failure(f"[1/2] Compiling k.cu\n{text}ninja: build stopped\n", (13, 2))
     assert found is not None
     assert (found.problem, found.where, found.hint) == (problem, where, hint)
 
@@ -69,4 +69,10 @@ def test_failure_is_one_line(text: str, problem: str, where: str, hint: str) -> 
     ],
 )
 def test_mistake_in_the_sources_is_left_to_the_compiler(text: str) -> None:
-    assert explain_failure(text) is None
+    assert explain_failure(text, (13, 0)) is None
+
+
+def test_headers_that_no_sdk_has_for_this_cuda_are_those_of_a_whole_toolkit() -> None:
+    found = explain_failure("k.cu:3:10: fatal error: 'cublas_v2.h' file not found\n", (12, 6))
+    assert found is not None
+    assert found.hint == "set CUDA_HOME to a whole CUDA 12.6 toolkit, libraries included"
