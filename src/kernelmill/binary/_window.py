@@ -32,6 +32,10 @@ class Window:
             )
         return self.data[offset : offset + size]
 
+    def part(self, offset: int, size: int, what: str) -> Window:
+        """Return ``size`` bytes at ``offset`` as a window of their own, for example of names."""
+        return Window(data=self.take(offset, size, what), where=self.where)
+
     def unpack(self, layout: Struct, offset: int, what: str) -> tuple[int, ...]:
         """Return the fields of ``layout`` at ``offset``."""
         return layout.unpack(self.take(offset, layout.size, what))

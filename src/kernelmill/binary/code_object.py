@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 from kernelmill.binary import bundle, elf, msgpack
 from kernelmill.binary._metadata import Fields
-from kernelmill.binary._window import Window
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -212,10 +211,10 @@ def _argument(fields: Fields) -> Argument:
 
 def _descriptor(file: Elf, symbol: Symbol) -> Descriptor:
     what = f"the kernel descriptor {symbol.name!r}"
-    data = file.bytes_at(symbol.address, DESCRIPTOR.size, what)
-    _group, _private, _kernarg, entry, rsrc3, rsrc1, rsrc2, properties, preload = Window(
-        data=data, where=file.where
-    ).unpack(DESCRIPTOR, 0, what)
+    offset = file.offset_of(symbol.address, what)
+    _group, _private, _kernarg, entry, rsrc3, rsrc1, rsrc2, properties, preload = (
+        file.window.unpack(DESCRIPTOR, offset, what)
+    )
     return Descriptor(
         entry_address=symbol.address + entry,
         rsrc1=rsrc1,

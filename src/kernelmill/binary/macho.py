@@ -62,8 +62,7 @@ def parse(data: bytes, *, where: str = "") -> tuple[Image, ...]:
         raise window.fault(f"not a 64-bit Mach-O file: it starts with {data[:4]!r}")
     (count,) = window.unpack(FAT_COUNT, 4, "the count of images")
     records = window.table(FAT_ENTRY, 8, count, "the table of images")
-    parts = (window.take(offset, size, "an image") for _, _, offset, size, _ in records)
-    return tuple(_image(Window(data=part, where=where)) for part in parts)
+    return tuple(_image(window.part(offset, size, "an image")) for _, _, offset, size, _ in records)
 
 
 def _image(window: Window) -> Image:
@@ -98,9 +97,7 @@ def _version(packed: int) -> tuple[int, int]:
 
 def _undefined(window: Window, offset: int) -> Iterator[str]:
     _, _, place, count, names_place, names_size = window.unpack(SYMTAB, offset, "a symbol table")
-    names = Window(
-        data=window.take(names_place, names_size, "the names of symbols"), where=window.where
-    )
+    names = window.part(names_place, names_size, "the names of symbols")
     for name, kind, _, _, _ in window.table(NLIST, place, count, "the symbols"):
         is_external = kind & TYPE_EXTERNAL and not kind & TYPE_STAB
         if is_external and not kind & TYPE_MASK:

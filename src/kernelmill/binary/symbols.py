@@ -109,7 +109,7 @@ def read_linkage(elf: Elf) -> Linkage:
         BinaryError: the dynamic section contradicts the file.
     """
     entries = list(_dynamic_entries(elf))
-    table = dict(reversed(entries))
+    table = dict(entries)
     names = _strings(elf, table)
 
     def texts(tag: int) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ def read_linkage(elf: Elf) -> Linkage:
 
     references = list(_references(elf, table, names))
     return Linkage(
-        soname=next(iter(texts(TAG_SONAME)), ""),
+        soname=names.text(table[TAG_SONAME], "a dynamic string") if TAG_SONAME in table else "",
         needed=texts(TAG_NEEDED),
         runpath=paths(TAG_RUNPATH),
         rpath=paths(TAG_RPATH),
@@ -146,7 +146,7 @@ class Export:
 
 def read_soname(elf: Elf) -> str:
     """Return the name that a library gives itself; empty when it gives none."""
-    table = dict(reversed(list(_dynamic_entries(elf))))
+    table = dict(_dynamic_entries(elf))
     if TAG_SONAME not in table:
         return ""
     return _strings(elf, table).text(table[TAG_SONAME], "a dynamic string")
@@ -158,7 +158,7 @@ def read_exports(elf: Elf) -> tuple[Export, ...]:
     Raises:
         BinaryError: the dynamic section contradicts the file.
     """
-    table = dict(reversed(list(_dynamic_entries(elf))))
+    table = dict(_dynamic_entries(elf))
     names = _strings(elf, table)
     versions = _version_names(elf, table, names)
     symbols = _dynamic_symbols(elf, table, names)
@@ -189,12 +189,13 @@ def read_needed_versions(elf: Elf) -> tuple[str, ...]:
     Raises:
         BinaryError: the dynamic section contradicts the file.
     """
-    table = dict(reversed(list(_dynamic_entries(elf))))
+    table = dict(_dynamic_entries(elf))
     needed = _needed_versions(elf, table, _strings(elf, table), with_weak=False)
     return tuple(version for _, version, _ in needed)
 
 
 def _dynamic_entries(elf: Elf) -> Iterator[tuple[int, int]]:
+    """Yield tag and value in file order. Of a tag that comes twice, ``ld.so`` obeys the last."""
     for segment in elf.segments:
         if segment.type == SEGMENT_DYNAMIC:
             count = segment.file_size // DYNAMIC.size
@@ -210,9 +211,8 @@ def _strings(elf: Elf, table: Mapping[int, int]) -> Window:
     if TAG_STRTAB not in table:
         return Window(data=b"", where=elf.where)
     what = "the dynamic string table"
-    return Window(
-        data=elf.bytes_at(table[TAG_STRTAB], table.get(TAG_STRSZ, 0), what), where=elf.where
-    )
+    offset = elf.offset_of(table[TAG_STRTAB], what)
+    return elf.window.part(offset, table.get(TAG_STRSZ, 0), what)
 
 
 def _references(
