@@ -195,16 +195,18 @@ def read_needed_versions(elf: Elf) -> tuple[str, ...]:
 
 
 def _dynamic_entries(elf: Elf) -> Iterator[tuple[int, int]]:
-    """Yield tag and value in file order. Of a tag that comes twice, ``ld.so`` obeys the last."""
-    for segment in elf.segments:
-        if segment.type == SEGMENT_DYNAMIC:
-            count = segment.file_size // DYNAMIC.size
-            for tag, value in elf.window.table(
-                DYNAMIC, segment.offset, count, "the dynamic section"
-            ):
-                if not tag:
-                    return
-                yield tag, value
+    """Yield tag and value in file order. Of a tag that comes twice, ``ld.so`` obeys the last.
+
+    It also obeys the last of several segments, and looks for neither their place in the file nor
+    their size, but goes by address, up to the end mark.
+    """
+    found = [it for it in elf.segments if it.type == SEGMENT_DYNAMIC and it.file_size]
+    for segment in found[-1:]:
+        what = "the dynamic section"
+        position = elf.offset_of(segment.address, what)
+        while (entry := elf.window.unpack(DYNAMIC, position, what))[0]:
+            yield entry[0], entry[1]
+            position += DYNAMIC.size
 
 
 def _strings(elf: Elf, table: Mapping[int, int]) -> Window:

@@ -1,4 +1,4 @@
-"""A dynamic section in which a tag comes twice: the last counts, for the dynamic linker too."""
+"""Dynamic sections that are unlike what linkers write: read as the dynamic linker reads them."""
 
 from __future__ import annotations
 
@@ -30,3 +30,21 @@ def test_last_string_table_is_the_one_that_counts(write_library: LibraryWriter) 
     shown = elf.parse(repeat_string_table(data, before=3))
     assert read_linkage(shown).needed == ("libc.so.6",)
     assert read_needed_versions(shown) == ("GLIBC_2.33",)
+
+
+SEGMENTS = 64
+SEGMENT_SIZE = 56
+
+
+def test_size_of_the_dynamic_segment_hides_nothing(write_library: LibraryWriter) -> None:
+    """``ld.so`` reads on to the end mark."""
+    data = bytearray(write_library(needed=("libplain.so", "libc.so.6")))
+    struct.pack_into("<Q", data, SEGMENTS + SEGMENT_SIZE + 32, 16)
+    assert read_linkage(elf.parse(bytes(data))).needed == ("libplain.so", "libc.so.6")
+
+
+def test_place_of_the_dynamic_segment_is_its_address(write_library: LibraryWriter) -> None:
+    data = bytearray(write_library(needed=("libplain.so", "libc.so.6")))
+    (offset,) = struct.unpack_from("<Q", data, SEGMENTS + SEGMENT_SIZE + 8)
+    struct.pack_into("<Q", data, SEGMENTS + SEGMENT_SIZE + 8, offset + 16)
+    assert read_linkage(elf.parse(bytes(data))).needed == ("libplain.so", "libc.so.6")
