@@ -36,17 +36,26 @@ class Child:
     """A worker process of this machine."""
 
     def __init__(self, order: Order) -> None:
+        """Start the worker.
+
+        Raises:
+            WorkerDied: the system starts no process more.
+        """
         self._noise = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the worker is done
         self._is_ended = threading.Event()
         env = {**order.job.env, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", _MODULE],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._noise,
-            env=env,
-            start_new_session=True,  # Ctrl-C of a terminal is for the process that waits
-        )
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", _MODULE],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._noise,
+                env=env,
+                start_new_session=True,  # Ctrl-C of a terminal is for the process that waits
+            )
+        except OSError as error:
+            self._noise.close()
+            raise WorkerDied(f"cannot start a worker: {error.strerror}", hint=HINT) from error
         self._order = order
 
     @property
