@@ -15,6 +15,7 @@ import threading
 import zlib
 from base64 import b64encode
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote, urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -321,7 +322,7 @@ def _tls(certificates: str) -> ssl.SSLContext:
 def _system_tls() -> ssl.SSLContext:
     context = ssl.create_default_context()
     folder = ssl.get_default_verify_paths().capath
-    if not context.cert_store_stats()["x509_ca"] and not (folder and any(os.scandir(folder))):
+    if not context.cert_store_stats()["x509_ca"] and not (folder and any(Path(folder).iterdir())):
         try:
             import certifi  # noqa: PLC0415 - where the system has none
         except ImportError:
