@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kernelmill.runtime.fetch import fetch_variant
-from kernelmill.runtime.files import shown_size
 from kernelmill.runtime.load import ensure_integrity, read_metadata, variant_of
 from kernelmill.runtime.locking import pass_gate
 from kernelmill.runtime.selection import BUILD_FOLDER
 from kernelmill.spec.errors import DigestMismatch, KernelError, NoVariant
 from kernelmill.spec.lockfile import hash_variant
 from kernelmill.spec.resolve import no_variant, resolve
+from kernelmill.spec.sizes import shown_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, Protocol
 
-from kernelmill.runtime.files import shown_size
 from kernelmill.runtime.revisions import DEFAULT_BRANCH
 from kernelmill.runtime.selection import BUILD_FOLDER
 from kernelmill.spec.errors import HubError
+from kernelmill.spec.sizes import shown_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -40,10 +40,10 @@ def test_sdks_are_measured_and_compared_with_their_hash_on_request(
     main(["doctor"])
     lines = capsys.readouterr().out.splitlines()
     at = lines.index(f"SDKs in {tmp_path}:")
-    assert lines[at + 1] == "  torch-2.12.0  0.0 MB  not verified: see --verify"
+    assert lines[at + 1] == "  torch-2.12.0  21 bytes  not verified: see --verify"
     assert lines[at + 2].startswith("compilers at once: 3, as MAX_JOBS says (")
     main(["doctor", "--verify"])
-    assert "  torch-2.12.0  0.0 MB  verified" in capsys.readouterr().out
+    assert "  torch-2.12.0  21 bytes  verified" in capsys.readouterr().out
     (sdk.tree / "header.h").write_text("// another\n")
     assert main(["doctor", "--verify", "--json"]) == 3
     document = json.loads(capsys.readouterr().out)

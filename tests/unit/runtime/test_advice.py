@@ -9,13 +9,13 @@ import pytest
 import kernels
 from kernelmill.runtime.cache import Cache
 from kernelmill.runtime.errors import NotTrusted
-from kernelmill.runtime.files import shown_size
 from kernelmill.runtime.hub.cached import CachedHub
 from kernelmill.runtime.records import Records
 from kernelmill.runtime.settings import read_settings
 from kernelmill.runtime.trust import ensure_trusted
 from kernelmill.spec.errors import InputError, InvalidName
 from kernelmill.spec.names import RepoId
+from kernelmill.spec.sizes import shown_size
 
 if TYPE_CHECKING:
     from pathlib import Path

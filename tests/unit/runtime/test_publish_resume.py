@@ -11,9 +11,9 @@ from tests.unit.runtime.kernel_files import MemoryHub, MemoryPublisher, kernel_f
 
 from kernelmill.runtime import publish as publish_module
 from kernelmill.runtime.draft import plan_upload, read_draft
-from kernelmill.runtime.files import shown_size
 from kernelmill.runtime.publish import publish, staging_branch
 from kernelmill.spec.errors import HubError, InputError, PublicationError
+from kernelmill.spec.sizes import shown_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from kernelmill.builder.cli.options import add_json, print_json
 from kernelmill.builder.jobs import JOB_BYTES
 from kernelmill.builder.wording import count_of
+from kernelmill.spec.sizes import shown_size
 
 if TYPE_CHECKING:
     import argparse
@@ -80,7 +81,7 @@ def _sdk_lines(diagnosis: Diagnosis) -> list[str]:
     lines = [f"SDKs in {diagnosis.store.folder}:"]
     for it in diagnosis.sdks:
         verdict = "not verified: see --verify" if it.problem is None else it.problem or "verified"
-        lines.append(f"  {it.sdk.record.name}  {it.size_bytes / 1e6:.1f} MB  {verdict}")
+        lines.append(f"  {it.sdk.record.name}  {shown_size(it.size_bytes)}  {verdict}")
     return lines if diagnosis.sdks else [f"{lines[0]} none; `kernel-builder sdk list` has all"]
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from kernelmill.builder.errors import SdkError
 from kernelmill.builder.sdk.format import SdkInput
 from kernelmill.spec.errors import InputError
+from kernelmill.spec.sizes import shown_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +27,6 @@ _PLATFORMS: Final = ("manylinux_2_28", "manylinux_2_27", "manylinux2014", "manyl
                      "manylinux2010", "manylinux_2_12", "manylinux_2_5", "manylinux1")  # fmt: skip
 _SEPARATORS: Final = re.compile(r"[-_.]+")
 _TIMEOUT_S: Final = 20
-_MIB: Final = 1 << 20
 
 
 def get_file(
@@ -128,7 +128,7 @@ def _download(wanted: Wanted, platform: str, folder: Path, note: Note) -> Path:
             f"pip could not download {wanted.name} {wanted.version}",
             hint="see its message above; with files of your own: --from FOLDER",
         )
-    note(f"got {found[0].name}, {found[0].stat().st_size / _MIB:.0f} MiB")
+    note(f"got {found[0].name}, {shown_size(found[0].stat().st_size)}")
     return found[0]
 
 
