@@ -63,10 +63,10 @@ READ_BYTES: Final = 1 << 16
 FIRST_ERROR: Final = 400
 MAX_WAIT_DIGITS: Final = 9
 WAITS: Final = (
-    ("Retry-After", re.compile(r"^\s*([0-9]+)\s*$")),
     ("RateLimit", re.compile(r"\bt=([0-9]+)")),
+    ("Retry-After", re.compile(r"^\s*([0-9]+)\s*$")),
 )
-"""Headers that say for how many seconds to wait, and where in them."""
+"""Headers that say for how many seconds to wait, and where in them; the first says it better."""
 COMMIT_HEADER: Final = "X-Repo-Commit"
 ETAG_HEADERS: Final = ("ETag", "X-Linked-ETag")
 SAFE_ETAG: Final = re.compile(r'(?:W/)?"?[A-Za-z0-9_-][A-Za-z0-9._=+-]{0,199}"?')

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote, urlencode
 
 from kernelmill.runtime.hub import connection
-from kernelmill.runtime.hub.guard import FIRST_ERROR, READ_BYTES, read_answer
+from kernelmill.runtime.hub.guard import FIRST_ERROR, MAX_WAIT_S, READ_BYTES, WAITS, read_answer
 from kernelmill.runtime.hub.identity import headers_of
 from kernelmill.runtime.hub.refusals import BAD_REQUEST, NO_REPOSITORY, Refusal
 
@@ -32,7 +32,6 @@ MAX_SAID_CHARS: Final = 2000
 INVALID_TOKEN: Final = "Invalid credentials in Authorization header"
 LONGEST_PAUSE_S: Final = 8.0
 NEXT_PAGE: Final = re.compile(r'<([^<>]*)>[^<>]*;\s*rel="?next"?')
-SECONDS: Final = re.compile(r"\bt=([0-9]{1,9})|^\s*([0-9]{1,9})\s*$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,10 +163,10 @@ def _said_in(content: bytes, reply: Reply) -> str:
 
 
 def _asked_wait_s(reply: Reply) -> float | None:
-    """Return for how long a Hub wants its caller to wait; ``guard`` has looked at it."""
-    for name in ("RateLimit", "Retry-After"):
-        if found := SECONDS.search(str(reply.headers.get(name) or "")):
-            return float(found[1] or found[2])
+    """Return for how long a Hub wants its caller to wait; ``guard`` stops one that wants more."""
+    for name, pattern in WAITS:
+        if found := pattern.search(str(reply.headers.get(name) or "")):
+            return min(float(found[1]), MAX_WAIT_S)
     return None
 
 
