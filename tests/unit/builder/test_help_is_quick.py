@@ -23,7 +23,17 @@ print(*sorted(sys.modules), file=sys.stderr)
 
 
 @pytest.mark.parametrize(
-    "command", ["build", "build-and-copy", "build-and-upload", "doctor", "list-variants", "test"]
+    "command",
+    [
+        "build",
+        "build-and-copy",
+        "build-and-upload",
+        "clean-pyproject",
+        "create-pyproject",
+        "doctor",
+        "list-variants",
+        "test",
+    ],
 )
 def test_help_of_a_command_imports_nothing_that_builds(command: str) -> None:
     done = subprocess.run(

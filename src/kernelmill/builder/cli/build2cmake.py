@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernelmill.builder.cli import main as run_builder
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -22,8 +24,6 @@ _COMMANDS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Say the new name of a command, run it and return its exit status."""
-    from kernelmill.builder.cli import main as run_builder  # noqa: PLC0415 - loads all commands
-
     words = translate(sys.argv[1:] if argv is None else argv)
     print(f"build2cmake is now: kernel-builder {' '.join(words)}", file=sys.stderr)
     return run_builder(words)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.cli.options import add_backend, add_folder
-from kernelmill.builder.cli.project import plan_project
 
 if TYPE_CHECKING:
     import argparse
@@ -25,6 +24,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Remove the files and print their paths."""
+    from kernelmill.builder.cli.project import plan_project  # noqa: PLC0415 - heavy
+
     target = (args.target or args.dir).resolve()
     files = plan_project(args.dir.resolve(), target, backends=args.backend)
     paths = files.removable(target, force=args.force)

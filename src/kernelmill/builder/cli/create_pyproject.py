@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernelmill.builder.cli.identity import add_identity, read_identity
 from kernelmill.builder.cli.options import add_backend, add_folder, note
-from kernelmill.builder.cli.project import add_identity, plan_project, read_identity
 from kernelmill.builder.errors import FilesExist
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the files, and print those that are new or changed."""
+    from kernelmill.builder.cli.project import plan_project  # noqa: PLC0415 - heavy
+
     target = (args.target or args.dir).resolve()
     identity = read_identity(args)
     files = plan_project(args.dir.resolve(), target, backends=args.backend, identity=identity)
