@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from kernelmill.builder.backends import rules_for
 from kernelmill.builder.cuda.diagnosis import explain_failure as explain_cuda
-from kernelmill.builder.errors import BuildKilled, CompileError
+from kernelmill.builder.errors import BuildKilled, CompileError, ToolchainError
 from kernelmill.builder.hip.diagnosis import explain_failure as explain_hip
 from kernelmill.builder.toolchain import require
 from kernelmill.spec.backend import Backend
@@ -169,13 +169,25 @@ def step_of(line: str) -> str:
 
 
 def read_dependencies(toolchain: Toolchain, workspace: Workspace) -> frozenset[Path]:
-    """Return every file below the kernel's folder that a compiler read in the last build."""
+    """Return every file below the kernel's folder that a compiler read in the last build.
+
+    Raises:
+        ToolchainError: Ninja does not tell.
+    """
     done = subprocess.run(
         [require(toolchain.ninja).path, "-C", str(workspace.binary), "-t", "deps"],
         capture_output=True,
         text=True,
-        check=True,
+        errors="surrogateescape",  # names of files
+        check=False,
     )
+    if done.returncode:
+        said = done.stderr.strip().rpartition("\n")[2] or f"status {done.returncode}"
+        raise ToolchainError(
+            f"ninja does not tell which files the compilers read: {said}",
+            where=str(workspace.binary),
+            hint="remove that folder, and build again",
+        )
     # "object: #deps 12, ..." and below it one file a line, from the folder of the build.
     files = {line.strip() for line in done.stdout.splitlines() if line.startswith("    ")}
     real = (_real_path(os.path.join(workspace.binary, it)) for it in files)  # noqa: PTH118 - below
