@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _MODULE: Final = "kernelmill.builder.runners.worker"
+_NONSENSE: Final = (
+    *(pickle.UnpicklingError, AttributeError, ImportError),
+    *(IndexError, KeyError, TypeError, ValueError),
+)
+"""What reading a pickle raises for bytes that are none, all of it as the documentation warns."""
 HINT: Final = "if memory ran out, run fewer compilers at once: --jobs 1"
 
 
@@ -100,8 +105,14 @@ class Child:
         while True:
             try:
                 yield pickle.load(stdout)
-            except (EOFError, pickle.UnpicklingError):
+            except EOFError:
                 return
+            except _NONSENSE as error:
+                self.end()  # it may go on for ever, waiting for this end to go away
+                raise WorkerDied(
+                    f"worker says what nobody understands: {error}",
+                    hint="let nothing print when Python starts, such as a sitecustomize.py",
+                ) from error
 
     def _death(self) -> WorkerDied:
         os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
