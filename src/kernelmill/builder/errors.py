@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelmill.spec.errors import HostError, InputError, KernelError
+from kernelmill.spec.errors import HostError, HubError, InputError, KernelError
 
 
 def install_hint(extra: str) -> str:
@@ -36,6 +36,16 @@ class SdkMissing(SdkError):
     def __init__(self, problem: str, *, where: str = "", hint: str = "", name: str = "") -> None:
         super().__init__(problem, where=where, hint=hint)
         self.name = name
+
+
+class CacheError(HubError):
+    """A binary cache refused, failed, or cannot be reached."""
+
+
+class EntryRefused(CacheError):
+    """An entry of a binary cache is not what it says it is, or nobody who is trusted says so."""
+
+    exit_code = 1
 
 
 class CompileError(KernelError):

@@ -17,6 +17,8 @@ _COMMANDS = {
     "update-build": "update_build",
     "list-variants": "list_variants",
     "sdk": "sdk",
+    "cache": "cache",
+    "nix": "nix",
     "create-pyproject": "create_pyproject",
     "clean-pyproject": "clean_pyproject",
     "build": "build",

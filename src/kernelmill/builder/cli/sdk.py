@@ -6,7 +6,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernelmill.builder.cache.sdks import pull_sdk
+from kernelmill.builder.cache.settings import CACHES, read_caches
 from kernelmill.builder.cli.options import add_json, note, print_json
+from kernelmill.builder.errors import CacheError
 from kernelmill.builder.sdk.making import find_recipe, make_sdk
 from kernelmill.builder.sdk.pins import known_inputs
 from kernelmill.builder.sdk.recipes import recipes
@@ -35,6 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     fetch.add_argument("names", nargs="+", metavar="NAME", help="such as torch-2.12.0")
     fetch.add_argument(
         "--from", dest="offline", type=Path, metavar="FOLDER", help="take wheels from here, offline"
+    )
+    fetch.add_argument(
+        "--no-cache", action="store_true", help=f"do not ask the caches that {CACHES} names"
     )
     fetch.add_argument("--force", action="store_true", help="make those again that are here")
     verify = actions.add_parser("verify", help="compare those here with their hashes")
@@ -81,6 +87,8 @@ def _fetch_one(name: str, args: argparse.Namespace, store: Store) -> Sdk:
     if found and not args.force:
         note(f"{found.record.name} is here already; --force makes it again")
         return found
+    if fetched := _from_caches(kind, version, args, store):
+        return fetched
     sdk = make_sdk(
         kind,
         version,
@@ -92,6 +100,19 @@ def _fetch_one(name: str, args: argparse.Namespace, store: Store) -> Sdk:
     )
     note(f"{name}: made {sdk.record.name}, NAR sha256 {sdk.record.nar_sha256}")
     return sdk
+
+
+def _from_caches(kind: str, version: str, args: argparse.Namespace, store: Store) -> Sdk | None:
+    """Ask the caches; what goes wrong with them is told, and the SDK is made here instead."""
+    if args.offline or args.force or args.no_cache:
+        return None
+    caches = read_caches(os.environ)
+    try:
+        found = pull_sdk(kind, version, caches, store, platform=f"{probe_cpu()}-linux", note=note)
+    except CacheError as error:
+        note(f"{error}\nmaking {kind}-{version} here instead")
+        return None
+    return found[0] if found else None
 
 
 def _verify(args: argparse.Namespace, store: Store) -> int:

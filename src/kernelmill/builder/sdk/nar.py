@@ -1,4 +1,4 @@
-"""The hash that Nix gives a folder: SHA-256 over its archive (NAR), streamed, never written.
+"""Nix's archive of a folder (NAR), as a stream, and the hash that Nix gives it: its SHA-256.
 
 Format: https://nix.dev/manual/nix/latest/protocols/nix-archive. Names are sorted by bytes; of the
 modes only "executable" counts, and no times or owners do.
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+MAGIC: Final = b"nix-archive-1"
 _CHUNK_BYTES: Final = 1 << 20
 _EXECUTABLE: Final = 0o100
 
@@ -26,9 +27,18 @@ def nar_sha256(path: Path) -> str:
         SdkError: it holds something that is no file, folder or link.
     """
     digest = hashlib.sha256()
-    digest.update(_text(b"nix-archive-1"))
-    _write_node(path, digest.update)
+    write_nar(path, digest.update)
     return digest.hexdigest()
+
+
+def write_nar(path: Path, write: Callable[[bytes], object]) -> None:
+    """Pass the archive of ``path`` to ``write``, piece by piece.
+
+    Raises:
+        SdkError: it holds something that is no file, folder or link.
+    """
+    write(_text(MAGIC))
+    _write_node(path, write)
 
 
 def _write_node(path: Path, write: Callable[[bytes], object]) -> None:

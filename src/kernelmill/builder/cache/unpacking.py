@@ -1,0 +1,144 @@
+"""Unpack Nix's archive format, which comes from elsewhere: whatever is odd about one is refused."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from kernelmill.builder.errors import EntryRefused
+from kernelmill.builder.sdk.nar import MAGIC
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_MAX_WORD_BYTES: Final = 4096
+"""Names and links are not longer on Linux."""
+_MAX_DEPTH: Final = 100
+_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def unpack_nar(pieces: Iterator[bytes], target: Path, *, where: str) -> None:
+    """Make ``target`` what the archive holds: a folder, a file or a link.
+
+    Args:
+        pieces: the archive, which is read to its end.
+        target: a path that does not exist.
+        where: what to call the archive.
+
+    Raises:
+        EntryRefused: it is damaged, or holds a name that leads elsewhere.
+    """
+    reader = _Reader(pieces, where)
+    reader.expect(MAGIC)
+    _unpack_node(reader, target, depth=0)
+    if reader.take_any():
+        raise reader.refuse("something follows its end")
+
+
+class _Reader:
+    """Words of an archive: a length in eight bytes, and then that, filled up to eights."""
+
+    def __init__(self, pieces: Iterator[bytes], where: str) -> None:
+        self._pieces = pieces
+        self._where = where
+        self._pending = memoryview(b"")
+
+    def refuse(self, problem: str) -> EntryRefused:
+        return EntryRefused(f"damaged archive: {problem}", where=self._where)
+
+    def take_any(self) -> memoryview:
+        """Return some bytes, or none at the end."""
+        while not self._pending:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return memoryview(b"")
+            self._pending = memoryview(piece)
+        return self._pending
+
+    def chunks(self, size: int) -> Iterator[memoryview]:
+        """Yield exactly ``size`` bytes."""
+        while size:
+            some = self.take_any()[:size]
+            if not some:
+                raise self.refuse("it ends too early")
+            self._pending = self._pending[len(some) :]
+            size -= len(some)
+            yield some
+
+    def take(self, size: int) -> bytes:
+        return b"".join(self.chunks(size))
+
+    def length(self) -> int:
+        return int.from_bytes(self.take(8), "little")
+
+    def skip_filling(self, size: int) -> None:
+        if any(self.take(-size % 8)):
+            raise self.refuse("bytes between words are not zero")
+
+    def word(self) -> bytes:
+        size = self.length()
+        if size > _MAX_WORD_BYTES:
+            raise self.refuse(f"a word has {size} bytes")
+        word = self.take(size)
+        self.skip_filling(size)
+        return word
+
+    def expect(self, *words: bytes) -> None:
+        for wanted in words:
+            found = self.word()
+            if found != wanted:
+                raise self.refuse(f"{found[:40]!r} stands where {wanted!r} should")
+
+
+def _unpack_node(reader: _Reader, target: Path, *, depth: int) -> None:
+    reader.expect(b"(", b"type")
+    kind = reader.word()
+    if kind == b"regular":
+        _unpack_file(reader, target)
+    elif kind == b"symlink":
+        reader.expect(b"target")
+        link = reader.word()
+        if not link or b"\0" in link:
+            raise reader.refuse("a link leads to nothing")
+        target.symlink_to(os.fsdecode(link))
+        reader.expect(b")")
+    elif kind == b"directory" and depth < _MAX_DEPTH:
+        _unpack_folder(reader, target, depth)
+    else:
+        raise reader.refuse(f"{kind[:40]!r} at depth {depth}")
+
+
+def _unpack_file(reader: _Reader, target: Path) -> None:
+    word, mode = reader.word(), 0o644
+    if word == b"executable":
+        reader.expect(b"")
+        word, mode = reader.word(), 0o755
+    descriptor = os.open(target, _NEW_FILE, mode)
+    with open(descriptor, "wb", buffering=0) as file:  # noqa: PTH123 - a descriptor has no path
+        os.fchmod(descriptor, mode)
+        if word == b"contents":
+            size = reader.length()
+            for chunk in reader.chunks(size):
+                file.write(chunk)
+            reader.skip_filling(size)
+            word = reader.word()
+    if word != b")":
+        raise reader.refuse(f"{word[:40]!r} in a file")
+
+
+def _unpack_folder(reader: _Reader, target: Path, depth: int) -> None:
+    target.mkdir(mode=0o755)
+    last = b""
+    while (word := reader.word()) == b"entry":
+        reader.expect(b"(", b"name")
+        name = reader.word()
+        # Strictly rising, so none is there twice, and none can be reached through a link.
+        if name in {b"", b".", b".."} or b"/" in name or b"\0" in name or name <= last:
+            raise reader.refuse(f"the name {name[:80]!r} after {last[:80]!r}")
+        last = name
+        reader.expect(b"node")
+        _unpack_node(reader, target / os.fsdecode(name), depth=depth + 1)
+        reader.expect(b")")
+    if word != b")":
+        raise reader.refuse(f"{word[:40]!r} in a folder")
