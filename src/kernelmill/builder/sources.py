@@ -33,7 +33,7 @@ GENERATED = frozenset({"torch-ext/registration.h"})
 """Written by ``create-pyproject`` between the sources; the same for every kernel."""
 OPS_MODULE = "_ops.py"
 """Made for each build, beside the kernel's own Python files; one that lies there is no source."""
-_LICENSE_NAMES = ("LICENSE", "LICENSE.txt", "LICENSE.md", "LICENCE", "COPYING")
+LICENSE_NAMES = ("LICENSE", "LICENSE.txt", "LICENSE.md", "LICENCE", "COPYING")
 _WARNED: set[str] = set()
 _NOT_SOURCES = frozenset({"build", "result", "dist", "__pycache__", "CMakeFiles"})
 
@@ -117,7 +117,7 @@ def read_manifest_text(root: Path) -> str:
 
 def find_license(root: Path) -> LicenseHint | None:
     """Return the license that a file in ``root`` holds the text of, where it is a known one."""
-    for name in _LICENSE_NAMES:
+    for name in LICENSE_NAMES:
         path = root / name
         if path.is_file():
             text = path.read_text(encoding="utf-8", errors="replace")
@@ -244,6 +244,12 @@ def _entries(manifest: Manifest) -> Iterator[tuple[KeyPath, str, bool]]:
             yield (*key_path, "src", index), path, False
         for index, path in enumerate(table.include):
             yield (*key_path, "include", index), path, True
+
+
+def include_folders(manifest: Manifest) -> tuple[str, ...]:
+    """Return the include folders of all tables, relative to the kernel's, each once."""
+    tables = [table for _, table in _source_tables(manifest)]
+    return tuple(dict.fromkeys(folder for table in tables for folder in table.include))
 
 
 def _problem(root: Path, path: str, *, is_folder: bool) -> str:

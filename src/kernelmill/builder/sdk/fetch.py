@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
 
 from kernelmill.builder.errors import SdkError
 from kernelmill.builder.sdk.format import SdkInput
@@ -27,6 +28,7 @@ _PLATFORMS: Final = ("manylinux_2_28", "manylinux2014", "manylinux_2_17", "manyl
 _SEPARATORS: Final = re.compile(r"[-_.]+")
 _TIMEOUT_S: Final = 20
 _MIB: Final = 1 << 20
+_PIP_HINT: Final = "pip download --no-deps {}=={}"
 
 
 def get_file(
@@ -50,6 +52,8 @@ def get_file(
         path = _local_library(wanted.name, cxx)
     elif offline is not None:
         path = _from_folder(wanted, offline)
+    elif wanted.source == "debian":
+        path = _download_deb(wanted, scratch / wanted.name, note)
     else:
         path = _download(wanted, platform, scratch / wanted.name, note)
     found = SdkInput(
@@ -89,19 +93,28 @@ def _local_library(name: str, cxx: str) -> Path:
 
 
 def _from_folder(wanted: Wanted, folder: Path) -> Path:
+    is_deb = wanted.source == "debian"
     try:
-        files = sorted(it for it in folder.iterdir() if it.suffix == ".whl")
+        files = sorted(it for it in folder.iterdir() if it.suffix == (".deb" if is_deb else ".whl"))
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=str(folder)) from error
-    fitting = [it for it in files if _is_wheel_of(it.name, wanted)]
+    is_fitting = _is_deb_of if is_deb else _is_wheel_of
+    fitting = [it for it in files if is_fitting(it.name, wanted)]
     fitting.sort(key=lambda it: it.name not in wanted.known)
     if not fitting:
+        what, command = ("package", "apt-get download {}={}") if is_deb else ("wheel", _PIP_HINT)
         raise InputError(
-            f"no wheel of {wanted.name} {wanted.version} here",
+            f"no {what} of {wanted.name} {wanted.version} here",
             where=str(folder),
-            hint=f"pip download --no-deps --dest {folder} {wanted.name}=={wanted.version}",
+            hint=f"there: {command.format(wanted.name, wanted.version)}",
         )
     return fitting[0]
+
+
+def _is_deb_of(file: str, wanted: Wanted) -> bool:
+    # apt writes a colon of the version as %3a.
+    name, _, rest = unquote(file).partition("_")
+    return name == wanted.name and rest.partition("_")[0] == wanted.version
 
 
 def _is_wheel_of(file: str, wanted: Wanted) -> bool:
@@ -129,6 +142,27 @@ def _download(wanted: Wanted, platform: str, folder: Path, note: Note) -> Path:
             hint="see its message above; with files of your own: --from FOLDER",
         )
     note(f"got {found[0].name}, {found[0].stat().st_size / _MIB:.0f} MiB")
+    return found[0]
+
+
+def _download_deb(wanted: Wanted, folder: Path, note: Note) -> Path:
+    word = f"{wanted.name}={wanted.version}"
+    note(f"apt-get download {word}")
+    folder.mkdir(parents=True)
+    command = ["apt-get", "--quiet", "--quiet", "download", word]
+    try:
+        status = subprocess.run(command, cwd=folder, stdout=sys.stderr, check=False).returncode
+    except OSError as error:
+        raise SdkError(
+            f"cannot run apt-get: {error.strerror}",
+            hint="get the packages on a Debian machine, and use --from FOLDER",
+        ) from error
+    found = sorted(folder.glob("*.deb"))
+    if status or not found:
+        raise SdkError(
+            f"apt-get could not download {word}",
+            hint="Debian drops old versions: take them from a mirror of yours with --from FOLDER",
+        )
     return found[0]
 
 
