@@ -72,7 +72,7 @@ def build_release(
     make_folder(work)
     with only_build(work), tempfile.TemporaryDirectory(prefix="room-", dir=work) as name:
         place = Path(name)
-        _fill(place, tree, order)
+        fill_room(place, tree, order)
         environment = {"PYTHONDONTWRITEBYTECODE": "1", **({"MAX_JOBS": jobs} if jobs else {})}
         if sandbox:
             room = room_of(place, trees, environment)
@@ -84,7 +84,7 @@ def build_release(
         return _take(place, order.variant, output or tree.root / OUTPUT_FOLDER)
 
 
-def _fill(place: Path, tree: KernelTree, order: Order) -> None:
+def fill_room(place: Path, tree: KernelTree, order: Order) -> None:
     for folder in ("out", "sdk", "build", "tmp", "run"):
         (place / folder).mkdir()
     copy_sources(tree, place / "src")
