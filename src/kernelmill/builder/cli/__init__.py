@@ -16,6 +16,7 @@ _COMMANDS = {
     "check-abi": "check_abi",
     "update-build": "update_build",
     "list-variants": "list_variants",
+    "lock": "lock",
     "sdk": "sdk",
     "create-pyproject": "create_pyproject",
     "clean-pyproject": "clean_pyproject",

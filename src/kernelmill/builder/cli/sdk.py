@@ -86,12 +86,18 @@ def _fetch_one(name: str, args: argparse.Namespace, store: Store) -> Sdk:
         version,
         store,
         platform=f"{probe_cpu()}-linux",
-        cxx=require(probe_cxx(os.environ)).path,
+        cxx=_compiler(store),
         offline=args.offline,
         note=lambda text: note(f"{name}: {text}"),
     )
     note(f"{name}: made {sdk.record.name}, NAR sha256 {sdk.record.nar_sha256}")
     return sdk
+
+
+def _compiler(store: Store) -> str:
+    """Return whose libraries stubs are made of: the toolchain's in the store before this machine's."""
+    found = [it for it in store.installed() if it.record.kind == "cxx"]
+    return str(found[-1].tree) if found else require(probe_cxx(os.environ)).path
 
 
 def _verify(args: argparse.Namespace, store: Store) -> int:
