@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from kernelmill import __version__
 from kernelmill.builder.render.metadata import draft_metadata
 from kernelmill.spec.digest import digest_files, is_covered
-from kernelmill.spec.metadata import BuildRecord, Metadata, Provenance, SourceState, dumps
+from kernelmill.spec.errors import MetadataError
+from kernelmill.spec.metadata import BuildRecord, Metadata, Provenance, SourceState, dumps, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -80,6 +81,22 @@ def finish_metadata(
 def write_metadata(folder: Path, metadata: Metadata) -> None:
     """Write ``metadata.json``, the last file of a variant."""
     (folder / METADATA_NAME).write_text(dumps(metadata), encoding="utf-8", newline="\n")
+
+
+def read_metadata(folder: Path) -> Metadata:
+    """Return the metadata of the variant in ``folder``.
+
+    Raises:
+        MetadataError: there is none, or it cannot be read; names the file.
+    """
+    place = folder / METADATA_NAME
+    try:
+        content = place.read_text(encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise MetadataError(
+            f"cannot be read: {error.strerror}", where=str(place), hint="build the variant again"
+        ) from error
+    return parse(content, where=str(place))
 
 
 def replace_folder(new: Path, target: Path, *, trash: Path) -> None:

@@ -16,6 +16,7 @@ _COMMANDS = {
     "check-abi": "check_abi",
     "update-build": "update_build",
     "list-variants": "list_variants",
+    "lock": "lock",
     "sdk": "sdk",
     "cache": "cache",
     "nix": "nix",

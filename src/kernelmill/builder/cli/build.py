@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kernelmill.builder import offers, request, sources
 from kernelmill.builder.backends import BACKENDS
-from kernelmill.builder.cli import noarch
+from kernelmill.builder.cli import noarch, release
 from kernelmill.builder.cli.options import add_backend, add_folder, add_json, note, print_json
 from kernelmill.builder.cli.summary import outcome_json, summary
 from kernelmill.builder.compile import step_of
@@ -51,6 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action=BooleanOptionalAction,
         help="link for manylinux_2_28, with the SDK abi-stubs; by default if it is here",
     )
+    release.configure_release(parser)
     add_json(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help="print what the tools print")
 
@@ -58,6 +59,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Build, and print the folders of the variants; status 1 when not all were built."""
     tree = sources.read_tree(args.dir.resolve())
+    if args.release:
+        return release.run_build(args, tree)
     _check_options(args)
     if tree.is_python_only:
         return noarch.run_build(args, tree)

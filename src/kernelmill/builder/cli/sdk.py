@@ -94,7 +94,7 @@ def _fetch_one(name: str, args: argparse.Namespace, store: Store) -> Sdk:
         version,
         store,
         platform=f"{probe_cpu()}-linux",
-        cxx=require(probe_cxx(os.environ)).path,
+        cxx=_compiler(store),
         offline=args.offline,
         note=lambda text: note(f"{name}: {text}"),
     )
@@ -113,6 +113,12 @@ def _from_caches(kind: str, version: str, args: argparse.Namespace, store: Store
         note(f"{error}\nmaking {kind}-{version} here instead")
         return None
     return found[0] if found else None
+
+
+def _compiler(store: Store) -> str:
+    """Return whose libraries stubs are made of: the toolchain's in the store before this machine's."""
+    found = [it for it in store.installed() if it.record.kind == "cxx"]
+    return str(found[-1].tree) if found else require(probe_cxx(os.environ)).path
 
 
 def _verify(args: argparse.Namespace, store: Store) -> int:

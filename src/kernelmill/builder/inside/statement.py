@@ -11,8 +11,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from kernelmill import __version__
-from kernelmill.builder.package import METADATA_NAME
-from kernelmill.spec import metadata as metadata_format
+from kernelmill.builder.package import read_metadata
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,9 +26,7 @@ BUILDER_ID: Final = "urn:kernelmill:builder"
 
 def provenance(order: Order, folder: Path) -> str:
     """Return the statement about the variant in ``folder``, as canonical JSON."""
-    metadata = metadata_format.parse(
-        (folder / METADATA_NAME).read_text(encoding="utf-8"), where=METADATA_NAME
-    )
+    metadata = read_metadata(folder)
     inputs = metadata.build.inputs if metadata.build else {}
     sdks = {it.name for it in order.sdks}
     document = {

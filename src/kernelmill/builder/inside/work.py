@@ -72,7 +72,11 @@ def _build(order: Order, top: Path, python_path: Sequence[str]) -> Path:
         mode="release",
         isolation=order.isolation,
         source=order.source,
-        inputs={"build.lock": order.lock_sha256, "kernelmill": nar_sha256(top / "builder")},
+        inputs={
+            "build.lock": order.lock_sha256,
+            "kernelmill": nar_sha256(top / "builder"),
+            **{it.name: it.nar_sha256 for it in order.sdks},
+        },
     )
     if isinstance(variant, NoarchVariant):
         tree = read_tree(root)

@@ -28,7 +28,8 @@ _PLATFORMS: Final = ("manylinux_2_28", "manylinux2014", "manylinux_2_17", "manyl
 _SEPARATORS: Final = re.compile(r"[-_.]+")
 _TIMEOUT_S: Final = 20
 _MIB: Final = 1 << 20
-_PIP_HINT: Final = "pip download --no-deps {}=={}"
+_PIP_HINT: Final = "pip download --no-deps --dest {folder} {name}=={version}"
+_APT_HINT: Final = "cd {folder} && apt-get download {name}={version}"
 
 
 def get_file(
@@ -42,7 +43,8 @@ def get_file(
         offline: the folder of files to use in place of an index.
         scratch: where to download to.
         note: called with a line for each step.
-        cxx: this machine's C++ compiler, which knows where its libraries are.
+        cxx: this machine's C++ compiler, which knows where its libraries are, or the tree of
+            the SDK ``cxx``.
 
     Raises:
         SdkError: it cannot be had, or is not the file that is known under its name.
@@ -79,6 +81,9 @@ def _check(found: SdkInput, wanted: Wanted, path: Path, note: Note) -> None:
 
 
 def _local_library(name: str, cxx: str) -> Path:
+    """Return a library of a compiler, or of the SDK whose tree is the folder ``cxx``."""
+    if Path(cxx).is_dir():
+        return next(Path(cxx).glob(f"usr/lib/*-linux-gnu/{name}")).resolve()
     done = subprocess.run(
         [cxx, f"-print-file-name={name}"],
         capture_output=True,
@@ -102,11 +107,11 @@ def _from_folder(wanted: Wanted, folder: Path) -> Path:
     fitting = [it for it in files if is_fitting(it.name, wanted)]
     fitting.sort(key=lambda it: it.name not in wanted.known)
     if not fitting:
-        what, command = ("package", "apt-get download {}={}") if is_deb else ("wheel", _PIP_HINT)
+        what, command = ("package", _APT_HINT) if is_deb else ("wheel", _PIP_HINT)
         raise InputError(
             f"no {what} of {wanted.name} {wanted.version} here",
             where=str(folder),
-            hint=f"there: {command.format(wanted.name, wanted.version)}",
+            hint=command.format(name=wanted.name, version=wanted.version, folder=folder),
         )
     return fitting[0]
 
