@@ -85,6 +85,7 @@ def build_release(
 
 
 def fill_room(place: Path, tree: KernelTree, order: Order) -> None:
+    """Put what a build reads into ``place``, and make the folders that it writes to."""
     for folder in ("out", "sdk", "build", "tmp", "run"):
         (place / folder).mkdir()
     copy_sources(tree, place / "src")

@@ -79,9 +79,10 @@ def recipes() -> dict[str, Recipe]:
     from kernelmill.builder.sdk.recipes import (  # noqa: PLC0415 - they import this
         abi_stubs,
         cxx,
+        shell,
         tools,
         torch,
         zig,
     )
 
-    return {it.KIND: it for it in (torch, abi_stubs, cxx, tools, zig)}
+    return {it.KIND: it for it in (torch, abi_stubs, cxx, tools, zig, shell)}
