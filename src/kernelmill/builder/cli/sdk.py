@@ -95,7 +95,7 @@ def _fetch_one(name: str, args: argparse.Namespace, store: Store) -> Sdk:
 
 
 def _compiler(store: Store) -> str:
-    """Return whose libraries stubs are made of: the toolchain's in the store before this machine's."""
+    """Return whose libraries become stubs: the toolchain in the store before this machine's."""
     found = [it for it in store.installed() if it.record.kind == "cxx"]
     return str(found[-1].tree) if found else require(probe_cxx(os.environ)).path
 
