@@ -68,5 +68,9 @@ class CheckError(KernelError):
     exit_code = 1
 
 
+class ReproductionError(InputError):
+    """A build cannot be made again: what it was made of is not known, or not here."""
+
+
 class TrialError(HostError):
     """A kernel's tests could not be run to their end."""

@@ -17,6 +17,7 @@ _COMMANDS = {
     "update-build": "update_build",
     "list-variants": "list_variants",
     "lock": "lock",
+    "reproduce": "reproduce",
     "sdk": "sdk",
     "cache": "cache",
     "nix": "nix",

@@ -8,10 +8,11 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Final
 
-from kernelmill.builder.errors import PlanError
+from kernelmill.builder.errors import CheckError, PlanError
 from kernelmill.builder.inside import order as order_format
 from kernelmill.builder.inside.places import EPOCH, REPORT, STATEMENT_SUFFIX
 from kernelmill.builder.inside.statement import provenance
+from kernelmill.builder.inside.watch import Watch, watch_network
 from kernelmill.builder.job import Job, run_job
 from kernelmill.builder.noarch.build import build_noarch
 from kernelmill.builder.noarch.plan import plan_noarch
@@ -41,9 +42,11 @@ def run(content: str, top: Path, *, python_path: Sequence[str]) -> int:
         top: what all places are below: ``/`` in a sandbox.
         python_path: folders of Python packages, for programs that are started.
     """
+    os.umask(0o022)
     try:
         order = order_format.parse(content, where="job.json")
-        folder = _build(order, top, python_path)
+        watch = watch_network() if order.isolation == "sandbox" else Watch()
+        folder = _build(order, top, python_path, watch)
     except KernelError as error:
         _report(error, top / "out" / REPORT)
         return error.exit_code
@@ -62,7 +65,7 @@ def _report(error: KernelError, place: Path) -> None:
     place.write_text(json.dumps({**document, "status": error.exit_code}), encoding="utf-8")
 
 
-def _build(order: Order, top: Path, python_path: Sequence[str]) -> Path:
+def _build(order: Order, top: Path, python_path: Sequence[str], watch: Watch) -> Path:
     root = top / "build/kernel"
     _copy_sources(top / "src", root)
     for sdk in order.sdks:
@@ -92,6 +95,13 @@ def _build(order: Order, top: Path, python_path: Sequence[str]) -> Path:
         origin=origin,
     )
     outcome = run_job(job, tell=_tell, on_line=_tell)
+    if watch.wanted:
+        said = f":\n{outcome.error.problem}" if outcome.error else ""
+        raise CheckError(
+            f"the build wanted the network, which it does not have: "
+            f"{', '.join(watch.wanted)}{said}",
+            hint="add what it wants to the sources, or to the manifest",
+        )
     if outcome.error:
         raise outcome.error
     if outcome.folder is None or outcome.variant != order.variant:
