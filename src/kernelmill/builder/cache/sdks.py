@@ -78,7 +78,7 @@ def pull_sdk(
     *,
     platform: str,
     note: Callable[[str], None],
-) -> tuple[Sdk, Transfer] | None:
+) -> Sdk | None:
     """Fetch an SDK into the store from the first cache that has it; None if none does.
 
     Raises:
@@ -86,14 +86,26 @@ def pull_sdk(
         CacheError: no cache has it, and one does not answer.
     """
 
-    def ask(place: Place) -> tuple[Sdk, Transfer] | None:
+    def ask(place: Place) -> Sdk | None:
         found = _describe(kind, version, place, caches, store=store, platform=platform)
-        return _fetch(found, place, caches, store) if found else None
+        if found is None:
+            return None
+        sdk = _fetch(found, place, caches, store, note=note)
+        if sdk is None:
+            raise CacheError(f"the tree of {found.name} is missing", where=place.address)
+        return sdk
 
-    found = caches.first(ask, note)
-    if found:
-        note(f"{found[0].record.name}: from {found[1].address}: {found[1]}")
-    return found
+    return caches.first(ask, note)
+
+
+def pull_locked(
+    record: SdkRecord, caches: Caches, store: Store, *, note: Callable[[str], None]
+) -> Sdk | None:
+    """Fetch an SDK that is known by its hash, so that nobody has to vouch for it.
+
+    Raises: as ``pull_sdk``.
+    """
+    return caches.first(lambda place: _fetch(record, place, caches, store, note=note), note)
 
 
 def names_of(kind: str, version: str) -> tuple[str, ...]:
@@ -121,11 +133,20 @@ def _describe(
     return None
 
 
-def _fetch(record: SdkRecord, place: Place, caches: Caches, store: Store) -> tuple[Sdk, Transfer]:
+def _fetch(
+    record: SdkRecord,
+    place: Place,
+    caches: Caches,
+    store: Store,
+    *,
+    note: Callable[[str], None],
+) -> Sdk | None:
     info = entries.find(place, tree_path(record), caches.trusted)
     if info is None:
-        raise CacheError(f"the tree of {record.name} is missing", where=place.address)
+        return None
     with store.scratch() as scratch:
         tree = scratch / "made"
         transfer = entries.fetch(place, info, tree)
-        return store.install(record, tree), transfer
+        sdk = store.install(record, tree)
+    note(f"{record.name}: from {place.address}: {transfer}")
+    return sdk

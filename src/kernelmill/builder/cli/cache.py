@@ -11,11 +11,11 @@ from kernelmill.builder.cache.builds import pull_build, push_build
 from kernelmill.builder.cache.entries import MB
 from kernelmill.builder.cache.keys import generate, read_secret
 from kernelmill.builder.cache.places import open_place
+from kernelmill.builder.cache.releases import push_releases
 from kernelmill.builder.cache.settings import CACHES, TRUSTED, read_caches
 from kernelmill.builder.cache.survey import survey
 from kernelmill.builder.cli.options import add_json, note, print_json
 from kernelmill.builder.errors import CacheError
-from kernelmill.builder.package import OUTPUT_FOLDER
 from kernelmill.builder.sdk.store import open_store, parse_name
 from kernelmill.builder.toolchain.host import probe_cpu
 from kernelmill.spec.errors import InputError
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kernelmill.builder.cache.entries import Transfer
     from kernelmill.builder.cache.places import Place
     from kernelmill.builder.cache.settings import Caches
+    from kernelmill.builder.sdk.store import Sdk, Store
 
 HELP = "share SDKs and builds through binary caches: push, pull, info, keygen"
 SIGNING_KEY: Final = "KERNELMILL_CACHE_KEY"
@@ -44,6 +45,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--key", type=Path, metavar="FILE", help=f"who signs; else that of {SIGNING_KEY}"
     )
     _add_build(push)
+    push.add_argument(
+        "--release",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="a kernel: all of its release builds, under the keys of what they are made of",
+    )
     pull = actions.add_parser("pull", help="fetch SDKs into the store, or a build")
     pull.set_defaults(action=_pull)
     pull.add_argument("names", nargs="*", metavar="SDK", help="such as torch-2.12.0")
@@ -106,6 +115,8 @@ def _push(args: argparse.Namespace) -> int:
         sent.append(sdks.push_sdk(sdk, place, key, store=store, note=note))
     if args.build:
         sent.append(push_build(args.build, args.build_key, place, key))
+    for root in args.release:
+        sent += push_releases(root.resolve(), place, key, note=note)
     for it in sent:
         note(f"{it.name}: to {it.address}: {it}, signed by {key.public.name}")
     _print(sent, args)
@@ -122,26 +133,28 @@ def _target(address: str | None) -> Place:
 def _pull(args: argparse.Namespace) -> int:
     _check_what(args)
     caches, store = _caches(args), open_store(os.environ)
-    fetched = []
-    for name in args.names:
-        kind, version = parse_name(name)
-        if found := store.find(kind, version):
-            note(f"{found.record.name} is here already")
-            continue
-        pulled = sdks.pull_sdk(
-            kind, version, caches, store, platform=f"{probe_cpu()}-linux", note=note
-        )
-        if pulled is None:
-            raise CacheError(f"no cache has {name}", hint=f"kernel-builder sdk fetch {name}")
-        fetched.append(pulled[1])
+    folders = [_pull_sdk(name, caches, store).folder for name in args.names]
     if args.build:
-        target = args.build if args.build.parent.name else Path(OUTPUT_FOLDER) / args.build
-        transfer = pull_build(args.build_key, target.name, caches, target, note=note)
-        if transfer is None:
-            raise CacheError(f"no cache has {target.name} of this key", hint="build it")
-        fetched.append(transfer)
-    _print(fetched, args)
+        if not pull_build(args.build_key, args.build, caches, note=note):
+            raise CacheError(f"no cache has {args.build.name} of this key", hint="build it")
+        folders.append(args.build)
+    if args.json:
+        print_json({"folders": [str(it) for it in folders]})
+    else:
+        print("".join(f"{it}\n" for it in folders), end="")
     return 0
+
+
+def _pull_sdk(name: str, caches: Caches, store: Store) -> Sdk:
+    kind, version = parse_name(name)
+    if found := store.find(kind, version):
+        note(f"{found.record.name} is here already")
+        return found
+    platform = f"{probe_cpu()}-linux"
+    pulled = sdks.pull_sdk(kind, version, caches, store, platform=platform, note=note)
+    if pulled is None:
+        raise CacheError(f"no cache has {name}", hint=f"kernel-builder sdk fetch {name}")
+    return pulled
 
 
 def _info(args: argparse.Namespace) -> int:
@@ -190,7 +203,7 @@ def _caches(args: argparse.Namespace) -> Caches:
 
 
 def _check_what(args: argparse.Namespace) -> None:
-    if not args.names and not args.build:
+    if not args.names and not args.build and not getattr(args, "release", []):
         raise InputError("nothing is named", hint="name SDKs, or --build FOLDER --build-key TEXT")
     if bool(args.build) != bool(args.build_key):
         raise InputError("--build and --build-key go together", hint="give both")

@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelmill.builder import request
+from kernelmill.builder.cache.releases import order_of, pull_release
+from kernelmill.builder.cache.settings import CACHES, read_caches
 from kernelmill.builder.cli.options import note, print_json
 from kernelmill.builder.cli.summary import outcome_json, summary
 from kernelmill.builder.compile import step_of
-from kernelmill.builder.errors import PlanError
+from kernelmill.builder.errors import CacheError, PlanError
 from kernelmill.builder.inside.order import Order
 from kernelmill.builder.job import Outcome
 from kernelmill.builder.locking.files import read_lock
 from kernelmill.builder.locking.format import LOCK_NAME
 from kernelmill.builder.locking.needs import ROOT
 from kernelmill.builder.locking.trees import LockedStore
-from kernelmill.builder.package import read_metadata
+from kernelmill.builder.package import OUTPUT_FOLDER, read_metadata
 from kernelmill.builder.release import build_release
 from kernelmill.builder.sandbox.choice import probe_sandbox
 from kernelmill.builder.sdk.store import open_store
@@ -30,6 +32,7 @@ from kernelmill.spec.variant import ArchVariant, parse_variant
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from kernelmill.builder.locking.format import Lock
     from kernelmill.builder.sandbox.choice import Sandbox
@@ -49,6 +52,11 @@ def configure_release(parser: argparse.ArgumentParser) -> None:
         "--allow-unsandboxed",
         action="store_true",
         help="with --release: where no sandbox is possible, build without one, and record that",
+    )
+    parser.add_argument(
+        "--no-cache",
+        action="store_true",
+        help=f"with --release: build also what the caches of {CACHES} have",
     )
 
 
@@ -79,8 +87,12 @@ def run_build(args: argparse.Namespace, tree: KernelTree) -> int:
     _check_options(args)
     lock, sha256 = read_lock(tree.root)
     variants = _choose(args, lock)
-    around = look_around(tree, lock, sha256, allow_bare=args.allow_unsandboxed)
-    outcomes = [_build(variant, around, args, len(variants)) for variant in variants]
+    fetched = {} if args.no_cache else _fetch(tree, lock, sha256, variants)
+    outcomes = list(fetched.values())
+    left = [it for it in variants if str(it) not in fetched]
+    if left:
+        around = look_around(tree, lock, sha256, allow_bare=args.allow_unsandboxed)
+        outcomes += [_build(it, around, args, len(variants)) for it in left]
     if len(outcomes) > 1:
         note(summary(outcomes))
     if args.json:
@@ -88,6 +100,25 @@ def run_build(args: argparse.Namespace, tree: KernelTree) -> int:
     else:
         print("".join(f"{it.folder}\n" for it in outcomes if it.folder), end="")
     return 0 if all(it.result == "built" for it in outcomes) else 1
+
+
+def _fetch(
+    tree: KernelTree, lock: Lock, lock_sha256: str, variants: Sequence[Variant]
+) -> dict[str, Outcome]:
+    """Return what became of the variants that a cache has; the others are to be built."""
+    caches = read_caches(os.environ)
+    fetched = {}
+    for variant in map(str, variants) if caches.places else ():
+        started = time.monotonic()
+        order = order_of(tree, lock, lock_sha256, variant)
+        try:
+            folder = pull_release(tree, order, tree.root / OUTPUT_FOLDER, caches, note=note)
+        except CacheError as error:
+            note(f"{error}\nbuilding {variant} here instead")
+            continue
+        if folder:
+            fetched[variant] = _described(order, folder, started)
+    return fetched
 
 
 def _check_options(args: argparse.Namespace) -> None:
@@ -184,13 +215,17 @@ def _outcome(
         jobs=os.environ.get("MAX_JOBS", ""),
         on_line=on_line,
     )
-    metadata = read_metadata(built.folder)
+    return _described(order, built.folder, started)
+
+
+def _described(order: Order, folder: Path, started: float) -> Outcome:
+    metadata = read_metadata(folder)
     torch = [it.version for it in order.sdks if it.kind == "torch"]
     return Outcome(
         result="built",
-        variant=str(variant),
+        variant=order.variant,
         torch="".join(torch),
-        folder=built.folder,
+        folder=folder,
         id=metadata.id,
         archs=metadata.archs,
         is_cross=bool(metadata.build and metadata.build.is_cross),

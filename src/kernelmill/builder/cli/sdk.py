@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelmill.builder.cache.sdks import pull_sdk
+from kernelmill.builder.cache.sdks import pull_locked, pull_sdk
 from kernelmill.builder.cache.settings import CACHES, read_caches
 from kernelmill.builder.cli.options import add_json, note, print_json
 from kernelmill.builder.errors import CacheError, PlanError, SdkError
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
 
+    from kernelmill.builder.cache.settings import Caches
     from kernelmill.builder.sdk.format import SdkRecord
     from kernelmill.builder.sdk.store import Sdk, Store
 
@@ -132,15 +133,19 @@ def _fetch_one(name: str, args: argparse.Namespace, store: Store) -> Sdk:
 
 def _from_caches(kind: str, version: str, args: argparse.Namespace, store: Store) -> Sdk | None:
     """Ask the caches; what goes wrong with them is told, and the SDK is made here instead."""
-    if args.offline or args.force or args.no_cache:
-        return None
-    caches = read_caches(os.environ)
+    platform = f"{probe_cpu()}-linux"
+    caches = _caches(args)
     try:
-        found = pull_sdk(kind, version, caches, store, platform=f"{probe_cpu()}-linux", note=note)
+        return pull_sdk(kind, version, caches, store, platform=platform, note=note)
     except CacheError as error:
         note(f"{error}\nmaking {kind}-{version} here instead")
         return None
-    return found[0] if found else None
+
+
+def _caches(args: argparse.Namespace) -> Caches:
+    """Return the caches to ask: none for those who want something made."""
+    is_made = args.offline or args.force or args.no_cache
+    return read_caches({} if is_made else os.environ)
 
 
 def _locked(kernels: Iterable[Path]) -> list[SdkRecord]:
@@ -156,6 +161,8 @@ def _fetch_locked(locked: SdkRecord, args: argparse.Namespace, store: Store) -> 
         raise SdkError(
             f"another {locked.name} is here", where=str(here[0].folder), hint="replace it: --force"
         )
+    if not here and (fetched := pull_locked(locked, _caches(args), store, note=note)):
+        return fetched
     sdk = _fetch_one(f"{locked.kind}-{_known_as(locked)}", args, store)
     if sdk.record.nar_sha256 != locked.nar_sha256:
         raise SdkError(

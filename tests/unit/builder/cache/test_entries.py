@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import shutil
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -68,17 +69,25 @@ def test_build_arrives_as_it_was(world: World, build: Path, tmp_path: Path) -> N
     push_build(build, "a-key", world.place, world.key)
     target = tmp_path / "here/build/torch-cpu"
     told: list[str] = []
-    transfer = pull_build("a-key", "torch-cpu", world.caches, target, note=told.append)
-    assert transfer is not None
+    assert pull_build("a-key", target, world.caches, note=told.append)
     assert nar_sha256(target) == nar_sha256(build)
-    assert told == [f"torch-cpu: from {world.place.address}: {transfer}"]
-    assert "MB unpacked, in 0.0 s" in told[0]
+    assert told[0].startswith(f"torch-cpu: from {world.place.address}: 0.0 MB, 0.0 MB unpacked")
     assert [it.name for it in target.parent.iterdir()] == ["torch-cpu"]
+
+
+def test_statement_goes_with_its_build(world: World, build: Path, tmp_path: Path) -> None:
+    name = "torch-cpu.intoto.json"
+    (build.parent / name).write_text("a statement")
+    push_build(build, "a-key", world.place, world.key)
+    target = tmp_path / "here/build/torch-cpu"
+    assert pull_build("a-key", target, world.caches, note=quiet)
+    assert (target.parent / name).read_text() == "a statement"
+    assert sorted(it.name for it in target.parent.iterdir()) == ["torch-cpu", name]
 
 
 def test_other_key_is_another_build(world: World, build: Path, tmp_path: Path) -> None:
     push_build(build, "a-key", world.place, world.key)
-    assert pull_build("b-key", "torch-cpu", world.caches, tmp_path / "x/y", note=quiet) is None
+    assert not pull_build("b-key", tmp_path / "x/torch-cpu", world.caches, note=quiet)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +124,7 @@ def test_entry_that_nobody_vouches_for_is_refused(
     change_entry(world.place, build_path("a-key", "torch-cpu"), change)
     target = tmp_path / "here/build/torch-cpu"
     with pytest.raises(EntryRefused) as caught:
-        pull_build("a-key", "torch-cpu", world.caches, target, note=quiet)
+        pull_build("a-key", target, world.caches, note=quiet)
     assert caught.value.problem == problem
     assert caught.value.exit_code == 1
     assert not target.exists()
@@ -128,7 +137,12 @@ def test_entry_of_another_path_is_refused(world: World, build: Path, tmp_path: P
         (world.place.folder / entries.entry_name(build_path("a-key", "torch-cpu"))).read_bytes()
     )
     with pytest.raises(EntryRefused, match="this is an entry of /nix/store/"):
-        pull_build("b-key", "torch-cpu", world.caches, tmp_path / "x/y", note=quiet)
+        pull_build("b-key", tmp_path / "x/torch-cpu", world.caches, note=quiet)
+
+
+def pack_build(build: Path, scratch: Path) -> bytes:
+    shutil.copytree(build, scratch / "whole" / build.name)
+    return pack(scratch / "whole")
 
 
 def poison(place: FolderPlace, path: str, archive: bytes) -> None:
@@ -152,10 +166,12 @@ def test_poisoned_archive_is_refused(world: World, build: Path, tmp_path: Path) 
     push_build(build, "a-key", world.place, world.key)
     content = (build / "kernel.so").read_bytes()
     (build / "kernel.so").write_bytes(b"evil" + content[4:])
-    poison(world.place, build_path("a-key", "torch-cpu"), gzip.compress(pack(build)))
+    poison(
+        world.place, build_path("a-key", "torch-cpu"), gzip.compress(pack_build(build, tmp_path))
+    )
     target = tmp_path / "here/build/torch-cpu"
     with pytest.raises(EntryRefused, match=r"the archive's NAR sha256 is [0-9a-f]{64}, want"):
-        pull_build("a-key", "torch-cpu", world.caches, target, note=quiet)
+        pull_build("a-key", target, world.caches, note=quiet)
     assert not list(target.parent.iterdir())
 
 
@@ -164,9 +180,11 @@ def test_archive_that_is_larger_than_its_entry_is_not_unpacked(
 ) -> None:
     push_build(build, "a-key", world.place, world.key)
     (build / "kernel.so").write_bytes(bytes(50_000_000))
-    poison(world.place, build_path("a-key", "torch-cpu"), gzip.compress(pack(build), 1))
+    poison(
+        world.place, build_path("a-key", "torch-cpu"), gzip.compress(pack_build(build, tmp_path), 1)
+    )
     with pytest.raises(EntryRefused, match=r"the archive has more than \d+ bytes"):
-        pull_build("a-key", "torch-cpu", world.caches, tmp_path / "x/y", note=quiet)
+        pull_build("a-key", tmp_path / "x/torch-cpu", world.caches, note=quiet)
 
 
 def test_archive_that_is_cut_is_refused(world: World, build: Path, tmp_path: Path) -> None:
@@ -174,7 +192,7 @@ def test_archive_that_is_cut_is_refused(world: World, build: Path, tmp_path: Pat
     archive = next((world.place.folder / "nar").iterdir())
     archive.write_bytes(archive.read_bytes()[:-9])
     with pytest.raises(EntryRefused, match="damaged"):
-        pull_build("a-key", "torch-cpu", world.caches, tmp_path / "x/y", note=quiet)
+        pull_build("a-key", tmp_path / "x/torch-cpu", world.caches, note=quiet)
 
 
 @pytest.fixture
@@ -204,8 +222,8 @@ def test_sdk_arrives_under_each_of_its_names(
     empty = Store(tmp_path / "empty")
     found = sdks.pull_sdk("torch", asked, world.caches, empty, platform=PLATFORM, note=quiet)
     assert found is not None
-    assert found[0].record == sdk[0].record
-    assert not empty.verify(found[0])
+    assert found.record == sdk[0].record
+    assert not empty.verify(found)
     assert (
         sdks.pull_sdk("torch", "2.11", world.caches, empty, platform=PLATFORM, note=quiet) is None
     )
@@ -230,6 +248,18 @@ def test_tree_needs_no_trust_and_its_description_does(
         sdks.pull_sdk(
             "torch", "2.12", strangers, Store(tmp_path / "e"), platform=PLATFORM, note=quiet
         )
+
+
+def test_locked_sdk_needs_nobody_to_vouch_for_it(
+    world: World, sdk: tuple[Sdk, Store], tmp_path: Path
+) -> None:
+    sdks.push_sdk(sdk[0], world.place, world.key, store=sdk[1], note=quiet)
+    strangers, empty = Caches(places=(world.place,), trusted=()), Store(tmp_path / "empty")
+    found = sdks.pull_locked(sdk[0].record, strangers, empty, note=quiet)
+    assert found is not None
+    assert not empty.verify(found)
+    other = replace(sdk[0].record, nar_sha256="0" * 64)
+    assert sdks.pull_locked(other, strangers, empty, note=quiet) is None
 
 
 def test_next_cache_is_asked_when_one_does_not_answer(
