@@ -1,6 +1,5 @@
 # `nix develop`: the locked SDKs as a store, for builds by hand with this machine's compiler.
 {
-  kernelmill,
   lock,
   name,
   packs,
@@ -11,6 +10,13 @@
 }:
 let
   inherit (builtins) listToAttrs mapAttrs toJSON;
+
+  # All of it: the command line too.
+  kernelmill = builtins.path {
+    name = "kernelmill-whole";
+    path = ../src;
+    filter = path: _: baseNameOf path != "__pycache__";
+  };
 
   # Nix enters a shell by running bash as a derivation's builder; this one needs no libraries.
   shell = import ./packs.nix { inherit system; } (builtins.fromJSON (builtins.readFile ./shell.json));
@@ -23,6 +29,9 @@ let
       records = toJSON (listToAttrs (map (sdk: { name = sdk; value = lock.sdks.${sdk}; }) it.sdks));
       trees = toJSON (mapAttrs (_: pack: "${pack}") (packsOf it));
     };
+
+  toolsOf =
+    it: packs.${builtins.head (builtins.filter (sdk: builtins.substring 0 6 sdk == "tools-") it.sdks)};
 
   enter =
     label: it: hint:
@@ -39,7 +48,8 @@ let
       KERNELMILL_VARIANT = it.variant;
       shellHook = ''
         if ! command -v kernel-builder >/dev/null; then
-          kernel-builder() { PYTHONPATH=${kernelmill} python3 -m kernelmill.builder "$@"; }
+          kernel-builder() { PATH=$PATH:${toolsOf it}/bin PYTHONPATH=${kernelmill}:${toolsOf it} python3 -m kernelmill.builder "$@"; }
+          export -f kernel-builder
         fi
         echo "${it.variant}: ${hint}" >&2
       '';
@@ -51,7 +61,8 @@ let
   building = shellsFor "dev" "kernel-builder build --variant $KERNELMILL_VARIANT";
   testing = shellsFor "test" "kernel-builder test";
 in
-{
+building
+// {
   default = building.${best.variant};
   test = testing.${best.variant};
   devShells = building.${best.variant} // building;

@@ -94,7 +94,6 @@ let
   };
   shells = import ./shells.nix {
     inherit
-      kernelmill
       lock
       packs
       packsOf
