@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 from tests.contract.accounts import make_token, make_user
-from tests.contract.nix_tools import Nix, entry_of, nar_of
 from tests.contract.raw import Reply, send
+from tests.nix_tools import Nix, entry_of, nar_of
 
 from kernelmill.spec import narinfo
 from kernelmill.spec.nix_store import fixed_path, keyed_path, path_hash, spell_sha256
