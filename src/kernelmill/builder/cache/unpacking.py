@@ -31,7 +31,7 @@ def unpack_nar(pieces: Iterator[bytes], target: Path, *, where: str) -> None:
     """
     reader = _Reader(pieces, where)
     reader.expect(MAGIC)
-    _unpack_node(reader, target, depth=0)
+    _unpack_node(reader, str(target), depth=0)
     if reader.take_any():
         raise reader.refuse("something follows its end")
 
@@ -67,6 +67,10 @@ class _Reader:
             yield some
 
     def take(self, size: int) -> bytes:
+        if size <= len(self._pending):  # nearly always: an archive has ten words for each file
+            taken = self._pending[:size].tobytes()
+            self._pending = self._pending[size:]
+            return taken
         return b"".join(self.chunks(size))
 
     def length(self) -> int:
@@ -91,7 +95,7 @@ class _Reader:
                 raise self.refuse(f"{found[:40]!r} stands where {wanted!r} should")
 
 
-def _unpack_node(reader: _Reader, target: Path, *, depth: int) -> None:
+def _unpack_node(reader: _Reader, target: str, *, depth: int) -> None:
     reader.expect(b"(", b"type")
     kind = reader.word()
     if kind == b"regular":
@@ -101,7 +105,7 @@ def _unpack_node(reader: _Reader, target: Path, *, depth: int) -> None:
         link = reader.word()
         if not link or b"\0" in link:
             raise reader.refuse("a link leads to nothing")
-        target.symlink_to(os.fsdecode(link))
+        os.symlink(os.fsdecode(link), target)  # noqa: PTH211 - text is quicker than Path here
         reader.expect(b")")
     elif kind == b"directory" and depth < _MAX_DEPTH:
         _unpack_folder(reader, target, depth)
@@ -109,14 +113,14 @@ def _unpack_node(reader: _Reader, target: Path, *, depth: int) -> None:
         raise reader.refuse(f"{kind[:40]!r} at depth {depth}")
 
 
-def _unpack_file(reader: _Reader, target: Path) -> None:
+def _unpack_file(reader: _Reader, target: str) -> None:
     word, mode = reader.word(), 0o644
     if word == b"executable":
         reader.expect(b"")
         word, mode = reader.word(), 0o755
     descriptor = os.open(target, _NEW_FILE, mode)
     with open(descriptor, "wb", buffering=0) as file:  # noqa: PTH123 - a descriptor has no path
-        os.fchmod(descriptor, mode)
+        os.fchmod(descriptor, mode)  # whatever the umask is
         if word == b"contents":
             size = reader.length()
             for chunk in reader.chunks(size):
@@ -127,8 +131,8 @@ def _unpack_file(reader: _Reader, target: Path) -> None:
         raise reader.refuse(f"{word[:40]!r} in a file")
 
 
-def _unpack_folder(reader: _Reader, target: Path, depth: int) -> None:
-    target.mkdir(mode=0o755)
+def _unpack_folder(reader: _Reader, target: str, depth: int) -> None:
+    os.mkdir(target, mode=0o755)  # noqa: PTH102 - as above
     last = b""
     while (word := reader.word()) == b"entry":
         reader.expect(b"(", b"name")
@@ -138,7 +142,7 @@ def _unpack_folder(reader: _Reader, target: Path, depth: int) -> None:
             raise reader.refuse(f"the name {name[:80]!r} after {last[:80]!r}")
         last = name
         reader.expect(b"node")
-        _unpack_node(reader, target / os.fsdecode(name), depth=depth + 1)
+        _unpack_node(reader, f"{target}/{os.fsdecode(name)}", depth=depth + 1)
         reader.expect(b")")
     if word != b")":
         raise reader.refuse(f"{word[:40]!r} in a folder")
