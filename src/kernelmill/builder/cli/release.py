@@ -13,8 +13,10 @@ from kernelmill.builder.cli.summary import outcome_json, summary
 from kernelmill.builder.compile import step_of
 from kernelmill.builder.errors import PlanError
 from kernelmill.builder.inside.order import Order
+from kernelmill.builder.inside.statement import file_hashes
 from kernelmill.builder.job import Outcome
-from kernelmill.builder.locking.files import read_lock
+from kernelmill.builder.locking.expected import EXPECTED_NAME, covered
+from kernelmill.builder.locking.files import read_expected, read_lock, write_expected
 from kernelmill.builder.locking.format import LOCK_NAME
 from kernelmill.builder.locking.needs import ROOT
 from kernelmill.builder.locking.trees import LockedStore
@@ -50,6 +52,11 @@ def configure_release(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --release: where no sandbox is possible, build without one, and record that",
     )
+    parser.add_argument(
+        "--record-hashes",
+        action="store_true",
+        help=f"with --release: write {EXPECTED_NAME}, which `reproduce --expected` compares with",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +88,8 @@ def run_build(args: argparse.Namespace, tree: KernelTree) -> int:
     variants = _choose(args, lock)
     around = look_around(tree, lock, sha256, allow_bare=args.allow_unsandboxed)
     outcomes = [_build(variant, around, args, len(variants)) for variant in variants]
+    if args.record_hashes:
+        _record(tree, lock, outcomes)
     if len(outcomes) > 1:
         note(summary(outcomes))
     if args.json:
@@ -88,6 +97,13 @@ def run_build(args: argparse.Namespace, tree: KernelTree) -> int:
     else:
         print("".join(f"{it.folder}\n" for it in outcomes if it.folder), end="")
     return 0 if all(it.result == "built" for it in outcomes) else 1
+
+
+def _record(tree: KernelTree, lock: Lock, outcomes: Sequence[Outcome]) -> None:
+    """Write the hashes of what was built; those of other locked variants stay."""
+    kept = {name: it for name, it in read_expected(tree.root).items() if name in lock.variants}
+    new = {it.variant: covered(file_hashes(it.folder)) for it in outcomes if it.folder}
+    write_expected(tree.root, {**kept, **new})
 
 
 def _check_options(args: argparse.Namespace) -> None:
