@@ -25,7 +25,7 @@ let
   src = builtins.path {
     name = "kernel";
     inherit path;
-    filter = place: _: builtins.match "build|result.*|\\.git|\\.kernelmill|__pycache__" (baseNameOf place) == null;
+    filter = place: _: builtins.match "build|build\\.lock|build\\.sha256|flake\\.(nix|lock)|result.*|\\.git|\\.kernelmill|__pycache__" (baseNameOf place) == null;
   };
   manifest = builtins.fromTOML (builtins.readFile (path + "/build.toml"));
   name = (manifest.general or { }).name or "kernel";

@@ -12,7 +12,8 @@ from kernelmill.builder.comparison import Difference, compare_builds
 from kernelmill.builder.errors import ReproductionError
 from kernelmill.builder.inside.order import Order
 from kernelmill.builder.inside.statement import file_hashes
-from kernelmill.builder.locking.files import read_lock
+from kernelmill.builder.locking.expected import EXPECTED_NAME, compare, covered
+from kernelmill.builder.locking.files import read_expected, read_lock
 from kernelmill.builder.locking.format import LOCK_NAME
 from kernelmill.builder.package import read_metadata
 from kernelmill.builder.release import build_release
@@ -20,7 +21,7 @@ from kernelmill.builder.sources import MANIFEST_NAME, read_tree
 from kernelmill.builder.toolchain.git import export_commit, probe_source_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kernelmill.builder.locking.trees import LockedStore
     from kernelmill.builder.sandbox.choice import Sandbox
@@ -85,6 +86,49 @@ def reproduce(
                 notes=(*notes, *_notes(record, tree)),
                 sha256=file_hashes(built.folder),
             )
+
+
+def reproduce_expected(
+    root: Path,
+    store: LockedStore,
+    find_sandbox: Callable[[SdkRecord], Sandbox],
+    *,
+    variants: Sequence[str] = (),
+    on_line: Callable[[str], None],
+) -> Iterator[Reproduction]:
+    """Build every variant whose hashes are recorded beside the lock, and compare with these.
+
+    Args:
+        root: the kernel.
+        store: the SDKs.
+        find_sandbox: returns the sandbox for a root folder.
+        variants: those to build; by default all.
+        on_line: called with each line that tools print.
+
+    Raises:
+        ReproductionError: nothing is recorded, or nothing for one of ``variants``.
+        KernelError: one cannot be built here.
+    """
+    expected, (lock, sha256), tree = read_expected(root), read_lock(root), read_tree(root)
+    unknown = sorted({*variants} - {*expected}) or ([] if expected else [EXPECTED_NAME])
+    if unknown:
+        raise ReproductionError(
+            f"no hashes are recorded for {', '.join(unknown)}",
+            where=str(root),
+            hint="kernel-builder build --release --record-hashes",
+        )
+    for variant in variants or expected:
+        order = Order(variant=variant, sdks=lock.sdks_of(variant), lock_sha256=sha256)
+        trees = {it.name: store.tree_of(it) for it in order.sdks}
+        (base,) = (it for it in order.sdks if it.kind == "cxx")
+        with tempfile.TemporaryDirectory(prefix="kernelmill-") as output:
+            built = build_release(
+                tree, order, trees, find_sandbox(base), output=Path(output), on_line=on_line
+            )
+            hashes = file_hashes(built.folder)
+        words = compare(expected[variant], covered(hashes))
+        found = (Difference(path=EXPECTED_NAME, words=words),) if words else ()
+        yield Reproduction(variant=variant, differences=found, notes=(), sha256=hashes)
 
 
 def read_files(folder: Path) -> dict[str, bytes]:

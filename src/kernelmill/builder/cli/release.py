@@ -15,8 +15,10 @@ from kernelmill.builder.cli.summary import outcome_json, summary
 from kernelmill.builder.compile import step_of
 from kernelmill.builder.errors import CacheError, PlanError
 from kernelmill.builder.inside.order import Order
+from kernelmill.builder.inside.statement import file_hashes
 from kernelmill.builder.job import Outcome
-from kernelmill.builder.locking.files import read_lock
+from kernelmill.builder.locking.expected import EXPECTED_NAME, covered
+from kernelmill.builder.locking.files import read_expected, read_lock, write_expected
 from kernelmill.builder.locking.format import LOCK_NAME
 from kernelmill.builder.locking.needs import ROOT
 from kernelmill.builder.locking.trees import LockedStore
@@ -58,6 +60,11 @@ def configure_release(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help=f"with --release: build also what the caches of {CACHES} have",
     )
+    parser.add_argument(
+        "--record-hashes",
+        action="store_true",
+        help=f"with --release: write {EXPECTED_NAME}, which `reproduce --expected` compares with",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,12 +94,15 @@ def run_build(args: argparse.Namespace, tree: KernelTree) -> int:
     _check_options(args)
     lock, sha256 = read_lock(tree.root)
     variants = _choose(args, lock)
-    fetched = {} if args.no_cache else _fetch(tree, lock, sha256, variants)
+    # What is recorded was made here.
+    fetched = {} if args.no_cache or args.record_hashes else _fetch(tree, lock, sha256, variants)
     outcomes = list(fetched.values())
     left = [it for it in variants if str(it) not in fetched]
     if left:
         around = look_around(tree, lock, sha256, allow_bare=args.allow_unsandboxed)
         outcomes += [_build(it, around, args, len(variants)) for it in left]
+    if args.record_hashes:
+        _record(tree, lock, outcomes)
     if len(outcomes) > 1:
         note(summary(outcomes))
     if args.json:
@@ -119,6 +129,13 @@ def _fetch(
         if folder:
             fetched[variant] = _described(order, folder, started)
     return fetched
+
+
+def _record(tree: KernelTree, lock: Lock, outcomes: Sequence[Outcome]) -> None:
+    """Write the hashes of what was built; those of other locked variants stay."""
+    kept = {name: it for name, it in read_expected(tree.root).items() if name in lock.variants}
+    new = {it.variant: covered(file_hashes(it.folder)) for it in outcomes if it.folder}
+    write_expected(tree.root, {**kept, **new})
 
 
 def _check_options(args: argparse.Namespace) -> None:

@@ -15,7 +15,7 @@ from kernelmill.builder.compile import step_of
 from kernelmill.builder.errors import ReproductionError
 from kernelmill.builder.locking.trees import LockedStore
 from kernelmill.builder.package import OUTPUT_FOLDER
-from kernelmill.builder.reproduction import Reproduction, reproduce
+from kernelmill.builder.reproduction import Reproduction, reproduce, reproduce_expected
 from kernelmill.builder.sandbox.choice import probe_sandbox
 from kernelmill.builder.sdk.store import open_store
 from kernelmill.builder.sources import MANIFEST_NAME
@@ -23,7 +23,7 @@ from kernelmill.builder.variants import find_variants
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from kernelmill.builder.sandbox.choice import Sandbox
     from kernelmill.builder.sdk.format import SdkRecord
@@ -50,40 +50,51 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--version", type=int, default=1, metavar="N", help="of a repository on the Hub; default: 1"
     )
+    parser.add_argument(
+        "--variant", action="append", metavar="NAME", help="only this one; may be repeated"
+    )
+    parser.add_argument(
+        "--expected",
+        action="store_true",
+        help="compare with the hashes in build.sha256, beside the lock, in place of builds",
+    )
     add_json(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help="print what the tools print")
 
 
 def run(args: argparse.Namespace) -> int:
     """Build again and compare; status 1 when something differs."""
-    source = args.source.resolve() if args.source else None
-    store, results = LockedStore(open_store(os.environ)), []
     with tempfile.TemporaryDirectory(prefix="kernelmill-") as scratch:
-        for folder in _find(args, Path(scratch)):
-            note(f"building {folder.name} again")
-            results.append(
-                reproduce(
-                    folder,
-                    source or _sources_of(folder),
-                    store,
-                    lambda base: _sandbox(base, store),
-                    on_line=lambda line: _show(line, args),
-                )
-            )
+        results = []
+        for result in _reproduce(args, Path(scratch)):
+            results.append(result)
+            if not args.json:
+                print("\n".join(_lines(result)), flush=True)
     if args.json:
         print_json({"variants": [_as_json(it) for it in results]})
-    else:
-        print("\n".join(line for it in results for line in _lines(it)))
     return 0 if all(it.is_same for it in results) else 1
 
 
-def _sandbox(base: SdkRecord, store: LockedStore) -> Sandbox:
-    return probe_sandbox(os.environ, root=store.tree_of(base))
+def _reproduce(args: argparse.Namespace, scratch: Path) -> Iterator[Reproduction]:
+    store = LockedStore(open_store(os.environ))
 
+    def find_sandbox(base: SdkRecord) -> Sandbox:
+        return probe_sandbox(os.environ, root=store.tree_of(base))
 
-def _show(line: str, args: argparse.Namespace) -> None:
-    if shown := line.rstrip() if args.verbose else step_of(line):
-        note(f"  {shown}")
+    def on_line(line: str) -> None:
+        if shown := line.rstrip() if args.verbose else step_of(line):
+            note(f"  {shown}")
+
+    if args.expected:
+        root, variants = Path(args.what).resolve(), args.variant or ()
+        yield from reproduce_expected(root, store, find_sandbox, variants=variants, on_line=on_line)
+        return
+    source = args.source.resolve() if args.source else None
+    for folder in _find(args, scratch):
+        if args.variant and folder.name not in args.variant:
+            continue
+        note(f"building {folder.name} again")
+        yield reproduce(folder, source or _sources_of(folder), store, find_sandbox, on_line=on_line)
 
 
 def _find(args: argparse.Namespace, scratch: Path) -> Sequence[Path]:
