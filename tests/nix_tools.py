@@ -49,6 +49,7 @@ class Nix:
             input=stdin,
             capture_output=True,
             text=True,
+            errors="replace",  # of programs that do not start, Nix prints some bytes of its own
             timeout=300,
             check=False,
             cwd=cwd,
