@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.long
 
 VARIANT: Final = "torch-stable-abi29-cpu-x86_64-linux"
+UNCHANGED: Final = "--no-write-lock-file"
+"""A lock that is not committed makes the tree a dirty one, of which this Nix knows no commit."""
 NOBODY: Final = 65534
 
 
@@ -75,7 +77,7 @@ def builder(cwd: Path | None, *arguments: str | Path) -> str:
 @pytest.fixture(scope="module")
 def bundle(nix: Nix, kernel: Kernel) -> Path:
     """What one plain `nix build . -L` makes."""
-    nix.want("build", ".", "-L", cwd=kernel.folder)
+    nix.want("build", ".", "-L", UNCHANGED, cwd=kernel.folder)
     return Path(f"{nix.folder / 'store'}{(kernel.folder / 'result').readlink()}")
 
 
@@ -94,7 +96,7 @@ def test_nix_and_our_sandbox_make_the_same_bytes(
 
 @pytest.mark.usefixtures("bundle")
 def test_rebuild_gives_the_same(nix: Nix, kernel: Kernel) -> None:
-    nix.want("build", f".#{VARIANT}", "--rebuild", "--no-link", cwd=kernel.folder)
+    nix.want("build", f".#{VARIANT}", "--rebuild", "--no-link", UNCHANGED, cwd=kernel.folder)
 
 
 def test_nothing_of_the_toolchain_is_kept(bundle: Path, nix: Nix) -> None:
@@ -108,7 +110,9 @@ def test_shell_has_the_locked_sdks(nix: Nix, kernel: Kernel, lock: Lock) -> None
         pytest.skip("first run: kernel-builder sdk fetch shell-5.2.15")
     builder(None, "nix", "import", "--store", nix.folder / "store", "shell-5.2.15")
     script = "echo $KERNELMILL_VARIANT; ls $KERNELMILL_SDKS; type -t kernel-builder"
-    printed = nix.want("develop", "--offline", "-c", "bash", "-c", script, cwd=kernel.folder)
+    printed = nix.want(
+        "develop", "--offline", UNCHANGED, "-c", "bash", "-c", script, cwd=kernel.folder
+    )
     words = printed.split()
     assert words[:-1] == [VARIANT, *sorted(lock.sdks)]
     assert words[-1] in {"function", "file"}
@@ -117,7 +121,7 @@ def test_shell_has_the_locked_sdks(nix: Nix, kernel: Kernel, lock: Lock) -> None
 @pytest.mark.usefixtures("bundle")
 def test_build_and_copy_fills_the_folder(nix: Nix, kernel: Kernel, tmp_path: Path) -> None:
     flake = f"git+file://{kernel.repo}?dir=examples/kernel"
-    printed = nix.want("run", f"{flake}#build-and-copy", cwd=tmp_path)
+    printed = nix.want("run", UNCHANGED, f"{flake}#build-and-copy", cwd=tmp_path)
     assert printed.endswith(f"copied 1 variants into {tmp_path}/build")
     assert (tmp_path / "build" / VARIANT / "metadata.json").is_file()
 
@@ -137,8 +141,8 @@ def test_ordinary_user_makes_the_same_bytes(bundle: Path, kernel: Kernel, lock: 
         steps = [
             *(f"nix store add-path --name {it} {home}/sdks/{it}" for it in lock.sdks),
             f"cd {home}/repo/examples/kernel",
-            "nix build . --no-link",
-            "nix eval --raw .#bundle.outPath",
+            f"nix build . --no-link {UNCHANGED}",
+            f"nix eval --raw {UNCHANGED} .#bundle.outPath",
         ]
         done = subprocess.run(
             [setpriv, "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups",

@@ -1,4 +1,7 @@
-"""Unpack Nix's archive format, which comes from elsewhere: whatever is odd about one is refused."""
+"""Unpack Nix's archive format, which comes from elsewhere: whatever is odd about one is refused.
+
+An SDK is ten thousand files, so this is written to be quick: few calls for each file.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ def unpack_nar(pieces: Iterator[bytes], target: Path, *, where: str) -> None:
     reader = _Reader(pieces, where)
     reader.expect(MAGIC)
     _unpack_node(reader, str(target), depth=0)
-    if reader.take_any():
+    if not reader.is_at_end():
         raise reader.refuse("something follows its end")
 
 
@@ -42,57 +45,58 @@ class _Reader:
     def __init__(self, pieces: Iterator[bytes], where: str) -> None:
         self._pieces = pieces
         self._where = where
-        self._pending = memoryview(b"")
+        self._data = b""
+        self._at = 0
 
     def refuse(self, problem: str) -> EntryRefused:
         return EntryRefused(f"damaged archive: {problem}", where=self._where)
 
-    def take_any(self) -> memoryview:
-        """Return some bytes, or none at the end."""
-        while not self._pending:
+    def is_at_end(self) -> bool:
+        return self._at == len(self._data) and not any(self._pieces)
+
+    def _need(self, size: int) -> None:
+        """Have the next ``size`` bytes in ``_data``, at ``_at``, which may become another place."""
+        while len(self._data) - self._at < size:
             piece = next(self._pieces, None)
             if piece is None:
-                return memoryview(b"")
-            self._pending = memoryview(piece)
-        return self._pending
-
-    def chunks(self, size: int) -> Iterator[memoryview]:
-        """Yield exactly ``size`` bytes."""
-        while size:
-            some = self.take_any()[:size]
-            if not some:
                 raise self.refuse("it ends too early")
-            self._pending = self._pending[len(some) :]
-            size -= len(some)
-            yield some
-
-    def take(self, size: int) -> bytes:
-        if size <= len(self._pending):  # nearly always: an archive has ten words for each file
-            taken = self._pending[:size].tobytes()
-            self._pending = self._pending[size:]
-            return taken
-        return b"".join(self.chunks(size))
+            self._data, self._at = self._data[self._at :] + piece, 0
 
     def length(self) -> int:
-        return int.from_bytes(self.take(8), "little")
-
-    def skip_filling(self, size: int) -> None:
-        if any(self.take(-size % 8)):
-            raise self.refuse("bytes between words are not zero")
+        self._need(8)
+        self._at += 8
+        return int.from_bytes(self._data[self._at - 8 : self._at], "little")
 
     def word(self) -> bytes:
         size = self.length()
         if size > _MAX_WORD_BYTES:
             raise self.refuse(f"a word has {size} bytes")
-        word = self.take(size)
+        self._need(size)
+        word = self._data[self._at : self._at + size]
+        self._at += size
         self.skip_filling(size)
         return word
+
+    def skip_filling(self, size: int) -> None:
+        filling = -size % 8
+        self._need(filling)
+        if any(self._data[self._at : self._at + filling]):
+            raise self.refuse("bytes between words are not zero")
+        self._at += filling
 
     def expect(self, *words: bytes) -> None:
         for wanted in words:
             found = self.word()
             if found != wanted:
                 raise self.refuse(f"{found[:40]!r} stands where {wanted!r} should")
+
+    def pass_on(self, size: int, descriptor: int) -> None:
+        """Write the next ``size`` bytes to a file."""
+        while size:
+            self._need(1)
+            written = os.write(descriptor, self._data[self._at : self._at + size])
+            self._at += written
+            size -= written
 
 
 def _unpack_node(reader: _Reader, target: str, *, depth: int) -> None:
@@ -119,14 +123,15 @@ def _unpack_file(reader: _Reader, target: str) -> None:
         reader.expect(b"")
         word, mode = reader.word(), 0o755
     descriptor = os.open(target, _NEW_FILE, mode)
-    with open(descriptor, "wb", buffering=0) as file:  # noqa: PTH123 - a descriptor has no path
+    try:
         os.fchmod(descriptor, mode)  # whatever the umask is
         if word == b"contents":
             size = reader.length()
-            for chunk in reader.chunks(size):
-                file.write(chunk)
+            reader.pass_on(size, descriptor)
             reader.skip_filling(size)
             word = reader.word()
+    finally:
+        os.close(descriptor)
     if word != b")":
         raise reader.refuse(f"{word[:40]!r} in a file")
 
