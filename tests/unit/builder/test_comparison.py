@@ -41,7 +41,7 @@ def test_files_that_one_build_lacks_are_named() -> None:
 
 def test_sections_and_symbols_that_differ_are_named() -> None:
     found = words(library("relu", "gelu"), library("relu", "silu"))
-    assert any(it.startswith("section .dynstr differs in 2 of ") for it in found)
+    assert any(it.startswith("section .dynstr differs in ") for it in found)
     assert "only the recorded file has the symbol 'gelu'" in found
     assert "only the rebuilt file has the symbol 'silu'" in found
 
