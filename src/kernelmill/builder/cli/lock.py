@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.cli.options import add_folder, add_json, note, print_json
@@ -13,16 +12,20 @@ from kernelmill.builder.locking.errors import BuildLockError
 from kernelmill.builder.locking.files import read_lock, write_lock
 from kernelmill.builder.locking.format import LOCK_NAME, Lock
 from kernelmill.builder.locking.making import Locking, make_lock
+from kernelmill.builder.locking.needs import depends_of, needs_of
+from kernelmill.builder.locking.variants import list_variants
 from kernelmill.builder.sdk.store import open_store
 from kernelmill.builder.sources import read_tree
+from kernelmill.builder.toolchain.host import probe_cpu
 from kernelmill.builder.wording import count_of
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
 
+    from kernelmill.builder.locking.needs import Need
     from kernelmill.builder.sdk.format import SdkRecord
+    from kernelmill.builder.sources import KernelTree
     from kernelmill.spec.variant import Variant
 
 HELP = "write build.lock: every input of the release builds of a kernel, by name and hash"
@@ -49,18 +52,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the lock, or check it."""
-    from kernelmill.builder.locking.variants import list_variants  # noqa: PLC0415 - slow to import
-
     root = args.dir.resolve()
-    variants = list_variants(read_tree(root), os.environ, python=sys.executable)
+    tree = read_tree(root)
+    variants = list_variants(tree, platform=f"{probe_cpu()}-linux")
     records = [it.record for it in open_store(os.environ).installed()]
     if args.check:
         if args.update or args.variant:
             raise PlanError("--check writes nothing", hint="leave out --update and --variant")
-        return _check(root, variants, records, is_json=args.json)
+        return _check(tree, variants, records, is_json=args.json)
     old = read_lock(root)[0] if (root / LOCK_NAME).exists() else Lock()
     _check_names(args.update or (), old)
-    made = make_lock(variants, records, old, updated=args.update or ())
+    made = make_lock(variants, records, old, updated=args.update or (), needs_for=_needs_for(tree))
     _require(args.variant or (), made, variants)
     is_changed = write_lock(root, made.lock)
     _tell(made)
@@ -71,11 +73,15 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _needs_for(tree: KernelTree) -> Callable[[Variant], Sequence[Need]]:
+    return lambda variant: needs_of(variant, depends_of(tree.manifest, variant))
+
+
 def _check(
-    root: Path, variants: Sequence[Variant], records: Sequence[SdkRecord], *, is_json: bool
+    tree: KernelTree, variants: Sequence[Variant], records: Sequence[SdkRecord], *, is_json: bool
 ) -> int:
-    lock, sha256 = read_lock(root)
-    findings = check_lock(lock, variants, records)
+    lock, sha256 = read_lock(tree.root)
+    findings = check_lock(lock, variants, records, needs_for=_needs_for(tree))
     open_variants = sorted({str(it) for it in variants} - set(lock.variants))
     if is_json:
         print_json({"sha256": sha256, "findings": findings, "not-locked": open_variants})

@@ -103,7 +103,7 @@ def run_build(args: argparse.Namespace, tree: KernelTree) -> int:
         outcomes += [_build(it, around, args, len(variants)) for it in left]
     if args.record_hashes:
         _record(tree, lock, outcomes)
-    if len(outcomes) > 1:
+    if len(outcomes) > 1 and not tree.is_python_only:
         note(summary(outcomes))
     if args.json:
         print_json({"variants": [outcome_json(it) for it in outcomes]})

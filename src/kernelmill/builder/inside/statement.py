@@ -24,8 +24,14 @@ BUILD_TYPE: Final = "urn:kernelmill:release-build:v1"
 BUILDER_ID: Final = "urn:kernelmill:builder"
 
 
-def provenance(order: Order, folder: Path) -> str:
-    """Return the statement about the variant in ``folder``, as canonical JSON."""
+def provenance(order: Order, folder: Path, *, key: str) -> str:
+    """Return the statement about the variant in ``folder``, as canonical JSON.
+
+    Args:
+        order: what was built.
+        folder: the result.
+        key: of the build, which is equal for equal inputs.
+    """
     metadata = read_metadata(folder)
     inputs = metadata.build.inputs if metadata.build else {}
     sdks = {it.name for it in order.sdks}
@@ -40,7 +46,7 @@ def provenance(order: Order, folder: Path) -> str:
             "buildDefinition": {
                 "buildType": BUILD_TYPE,
                 "externalParameters": {"variant": order.variant, "kernel": metadata.name},
-                "internalParameters": {"isolation": order.isolation},
+                "internalParameters": {"isolation": order.isolation, "key": key},
                 "resolvedDependencies": [
                     *_source(order),
                     *(_dependency(name, sha, sdks) for name, sha in sorted(inputs.items())),

@@ -14,6 +14,7 @@ from kernelmill.builder.inside.places import EPOCH, REPORT, STATEMENT_SUFFIX
 from kernelmill.builder.inside.statement import provenance
 from kernelmill.builder.inside.watch import Watch, watch_network
 from kernelmill.builder.job import Job, run_job
+from kernelmill.builder.locking.key import build_key
 from kernelmill.builder.noarch.build import build_noarch
 from kernelmill.builder.noarch.plan import plan_noarch
 from kernelmill.builder.package import Origin
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from kernelmill.builder.inside.order import Order
 
 _PATH: Final = "/usr/bin"
+_ROOT: Final = frozenset({"cxx", "tools"})
+"""Kinds of SDKs whose place the machine's own programs take when nothing is isolated."""
 
 
 def run(content: str, top: Path, *, python_path: Sequence[str]) -> int:
@@ -52,7 +55,9 @@ def run(content: str, top: Path, *, python_path: Sequence[str]) -> int:
         return error.exit_code
     target = top / "out" / order.variant
     shutil.copytree(folder, target)
-    statement = provenance(order, target)
+    tree = read_tree(top / "build/kernel")
+    key = build_key(tree, order, builder_sha256=nar_sha256(top / "builder"))
+    statement = provenance(order, target, key=key)
     target.with_name(f"{order.variant}{STATEMENT_SUFFIX}").write_text(
         statement, encoding="utf-8", newline="\n"
     )
@@ -70,7 +75,7 @@ def _build(order: Order, top: Path, python_path: Sequence[str], watch: Watch) ->
     _copy_sources(top / "src", root)
     for sdk in order.sdks:
         (top / "sdk" / sdk.name / RECORD_NAME).write_text(sdk_format.dumps(sdk), encoding="utf-8")
-    variant = parse_variant(order.variant)
+    variant, is_isolated = parse_variant(order.variant), order.isolation == "sandbox"
     origin = Origin(
         mode="release",
         isolation=order.isolation,
@@ -78,13 +83,13 @@ def _build(order: Order, top: Path, python_path: Sequence[str], watch: Watch) ->
         inputs={
             "build.lock": order.lock_sha256,
             "kernelmill": nar_sha256(top / "builder"),
-            **{it.name: it.nar_sha256 for it in order.sdks},
+            **{it.name: it.nar_sha256 for it in order.sdks if is_isolated or it.kind not in _ROOT},
         },
     )
     if isinstance(variant, NoarchVariant):
         tree = read_tree(root)
         return build_noarch(plan_noarch(tree, variant), tree, origin=origin)
-    env = _environment(top, python_path, is_isolated=order.isolation == "sandbox")
+    env = _environment(top, python_path, is_isolated=is_isolated)
     os.environ.update(env)  # tools are looked for on the PATH of this process
     job = Job(
         root=root,

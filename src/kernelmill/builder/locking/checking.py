@@ -9,15 +9,20 @@ from kernelmill.builder.sdk.pins import known_inputs
 from kernelmill.spec.variant import parse_variant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kernelmill.builder.locking.format import Lock
+    from kernelmill.builder.locking.needs import Need
     from kernelmill.builder.sdk.format import SdkRecord
     from kernelmill.spec.variant import Variant
 
 
 def check_lock(
-    lock: Lock, variants: Iterable[Variant], records: Sequence[SdkRecord]
+    lock: Lock,
+    variants: Iterable[Variant],
+    records: Sequence[SdkRecord],
+    *,
+    needs_for: Callable[[Variant], Sequence[Need]] = needs_of,
 ) -> tuple[str, ...]:
     """Return what is wrong with ``lock``, one line each.
 
@@ -25,20 +30,23 @@ def check_lock(
         lock: the kernel's.
         variants: all that the kernel is built as. One that is not locked is no mistake.
         records: the SDKs that are here.
+        needs_for: says what a variant needs.
     """
     return (
-        *_check_variants(lock, {str(it) for it in variants}),
+        *_check_variants(lock, {str(it) for it in variants}, needs_for),
         *_check_files(lock),
         *_check_store(lock, records),
     )
 
 
-def _check_variants(lock: Lock, known: set[str]) -> Iterator[str]:
+def _check_variants(
+    lock: Lock, known: set[str], needs_for: Callable[[Variant], Sequence[Need]]
+) -> Iterator[str]:
     for name, sdks in lock.variants.items():
         if name not in known:
             yield f"{name} is locked, and is no variant of this kernel any more"
             continue
-        needs = needs_of(parse_variant(name))
+        needs = needs_for(parse_variant(name))
         for need in needs:
             if not any(need.is_met_by(lock.sdks[it]) for it in sdks):
                 yield f"{name} needs {need.name}, and is locked to {', '.join(sdks)}"

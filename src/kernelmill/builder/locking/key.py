@@ -22,6 +22,6 @@ def build_key(tree: KernelTree, order: Order, *, builder_sha256: str) -> str:
         order: what is built of them, and of which SDKs.
         builder_sha256: of the builder itself.
     """
-    lines = [f"{path}\\0{tree.files[path]}" for path in sorted(tree.files)]
+    lines = [f"{path}\0{tree.files[path]}" for path in sorted(tree.files)]
     parts = (_FORMAT, builder_sha256, tree.manifest_sha256, order_format.dumps(order), *lines)
-    return hashlib.sha256("\\n".join(parts).encode()).hexdigest()
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -11,7 +11,7 @@ from kernelmill.builder.sdk.pins import known_inputs
 from kernelmill.builder.sdk.store import version_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kernelmill.builder.locking.needs import Need
     from kernelmill.builder.sdk.format import SdkRecord
@@ -33,6 +33,7 @@ def make_lock(
     old: Lock,
     *,
     updated: Iterable[str] = (),
+    needs_for: Callable[[Variant], Sequence[Need]] = needs_of,
 ) -> Locking:
     """Lock ``variants``.
 
@@ -40,6 +41,7 @@ def make_lock(
         variants: all that the kernel is built as.
         records: the SDKs that are here.
         old: the lock as it is; an SDK in it is taken before one that is here.
+        needs_for: says what a variant needs.
         updated: names, or kinds, of SDKs that are taken from those here all the same.
     """
     stale = frozenset(updated)
@@ -48,7 +50,7 @@ def make_lock(
     sdks: dict[str, SdkRecord] = {}
     missing: dict[str, tuple[Need, ...]] = {}
     for variant in variants:
-        needs = needs_of(variant)
+        needs = needs_for(variant)
         found = [choose(need, kept) or choose(need, records) for need in needs]
         lacking = tuple(need for need, it in zip(needs, found, strict=True) if it is None)
         if lacking:

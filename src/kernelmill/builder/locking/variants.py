@@ -2,43 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kernelmill.builder import offers
+from kernelmill.builder.errors import PlanError
+from kernelmill.builder.matrix import load_matrix, pick_series, rows_of
 from kernelmill.builder.noarch.plan import noarch_variants
-from kernelmill.builder.toolchain import probe_toolchain
+from kernelmill.builder.sources import MANIFEST_NAME
+from kernelmill.spec.manifest import Torch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from kernelmill.builder.sources import KernelTree
-    from kernelmill.spec.backend import Backend
     from kernelmill.spec.variant import Variant
 
 
-def list_variants(
-    tree: KernelTree,
-    env: Mapping[str, str],
-    *,
-    python: str,
-    backends: Sequence[Backend] | None = None,
-    torches: Sequence[tuple[int, int]] | None = None,
-) -> tuple[Variant, ...]:
-    """Return the variants of a kernel for this machine's platform.
-
-    Args:
-        tree: the kernel.
-        env: the environment.
-        python: an interpreter, which is asked for TVM FFI.
-        backends: those to look at; None for all of the kernel's.
-        torches: versions of PyTorch; None for all that the kernel wants.
+def list_variants(tree: KernelTree, *, platform: str) -> tuple[Variant, ...]:
+    """Return the variants of a kernel for a platform such as ``x86_64-linux``.
 
     Raises:
-        PlanError: no version of PyTorch fits, or one is asked for that is not compiled against.
+        PlanError: no version of PyTorch fits, or no SDK has what the kernel is compiled against.
     """
     if tree.is_python_only:
         return noarch_variants(tree)
-    toolchain = replace(probe_toolchain(env, python=python), torch=None)
-    rows = offers.list_rows(tree, toolchain, backends=backends, torches=torches)
-    return tuple(row.variant for row in rows)
+    torch = tree.manifest.framework
+    if not isinstance(torch, Torch):
+        raise PlanError(
+            "a kernel of TVM FFI cannot be locked: there is no SDK of TVM FFI yet",
+            where=MANIFEST_NAME,
+            hint="build it without --release",
+        )
+    matrix, backends = load_matrix(), tree.manifest.general.backends
+    chosen = pick_series(matrix, torch, None, where=tree.where("torch"))
+    rows = rows_of(matrix, tree.manifest, torch, chosen, backends=backends)
+    return tuple(row.variant for row in rows if row.platform == platform)

@@ -152,23 +152,30 @@ def _download(wanted: Wanted, platform: str, folder: Path, note: Note) -> Path:
 
 def _download_deb(wanted: Wanted, folder: Path, note: Note) -> Path:
     word = f"{wanted.name}={wanted.version}"
-    note(f"apt-get download {word}")
     folder.mkdir(parents=True)
+    note(f"apt-get download {word}")
+    if not _run_apt(word, folder):
+        note(f"Debian has dropped {word}: taking the {wanted.name} that it has now")
+        _run_apt(wanted.name, folder)
+    found = sorted(folder.glob("*.deb"))
+    if not found:
+        raise SdkError(
+            f"apt-get could not download {word}",
+            hint="see its message above; with a mirror of yours: --from FOLDER",
+        )
+    return found[0]
+
+
+def _run_apt(word: str, folder: Path) -> bool:
     command = ["apt-get", "--quiet", "--quiet", "download", word]
     try:
-        status = subprocess.run(command, cwd=folder, stdout=sys.stderr, check=False).returncode
+        done = subprocess.run(command, cwd=folder, stdout=sys.stderr, check=False)
     except OSError as error:
         raise SdkError(
             f"cannot run apt-get: {error.strerror}",
             hint="get the packages on a Debian machine, and use --from FOLDER",
         ) from error
-    found = sorted(folder.glob("*.deb"))
-    if status or not found:
-        raise SdkError(
-            f"apt-get could not download {word}",
-            hint="Debian drops old versions: take them from a mirror of yours with --from FOLDER",
-        )
-    return found[0]
+    return done.returncode == 0
 
 
 def download_command(wanted: Wanted, platform: str, folder: Path) -> list[str]:
