@@ -60,10 +60,11 @@ def nix(lock: Lock, tmp_path_factory: pytest.TempPathFactory) -> Nix:
     return nix
 
 
-def builder(cwd: Path | None, *arguments: str | Path) -> str:
+def builder(cwd: Path | None, *arguments: str | Path, source: Path = ROOT / "src") -> str:
+    """Run the builder whose package is in ``source``: its hash is an input of builds."""
     done = subprocess.run(
         [sys.executable, "-m", "kernelmill.builder", *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(it for it in sys.path if it)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(source), *filter(None, sys.path)])},
         capture_output=True,
         text=True,
         timeout=1200,
@@ -87,7 +88,7 @@ def test_nix_and_our_sandbox_make_the_same_bytes(
     clone = tmp_path / "elsewhere"
     subprocess.run(["git", "clone", "-q", kernel.repo, clone], check=True, timeout=60)
     folder = clone / "examples/kernel"
-    builder(folder, "build", "--release", "--all", "--no-cache")
+    builder(folder, "build", "--release", "--all", "--no-cache", source=kernel.repo / "src")
     made = file_hashes(folder / "build")
     assert f"{VARIANT}/metadata.json" in made
     assert f"{VARIANT}.intoto.json" in made
