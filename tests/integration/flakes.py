@@ -71,6 +71,18 @@ def make_kernel(folder: Path, files: Path, *, lock: str) -> Kernel:
     return kernel
 
 
+def move_apart(kernel: Kernel, target: Path) -> Kernel:
+    """Return the kernel in a repository of its own, which names the other one by its address."""
+    shutil.copytree(kernel.folder, target)
+    flake = FLAKE.replace("path:../..", f"git+file://{kernel.repo}")
+    (target / "flake.nix").write_text(flake)
+    (target / ".gitignore").write_text("result*\nbuild/\n.kernelmill/\n")
+    subprocess.run(["git", "init", "-q"], cwd=target, check=True, timeout=60)
+    moved = Kernel(repo=target, folder=target)
+    moved.commit()
+    return moved
+
+
 def made_up_lock(variants: Iterable[str] = VARIANTS) -> str:
     """Return a lock to SDKs that nobody has."""
     sdks = {

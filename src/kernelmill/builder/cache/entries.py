@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from dataclasses import dataclass, replace
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.binary.compression import decompressed, writing_zstd
@@ -112,7 +113,7 @@ def fetch(place: Place, info: NarInfo, target: Path) -> Transfer:
             unpack_nar(_watched(pieces, digest.update, info, where), target, where=where)
         except BinaryError as error:
             raise EntryRefused(error.problem, where=where) from error
-        except OSError as error:
+        except (OSError, HTTPException) as error:
             raise CacheError(f"cannot be fetched: {error}", where=where) from error
     if digest.hexdigest() != info.nar_sha256:
         raise EntryRefused(
