@@ -9,6 +9,8 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 import pytest
+from demo.hub import serving
+from tests.conftest import ROOT
 from tests.integration.release_world import (
     KERNEL,
     VARIANT,
@@ -281,4 +283,40 @@ def test_reproduce_says_in_words_what_differs(store: Store, built: Path, tmp_pat
         check=False,
     )
     assert again.returncode == 0, again.stdout + again.stderr
+    assert f"{VARIANT}: the same, 4 files" in again.stdout
+
+
+@pytest.mark.long
+def test_build_on_a_hub_is_reproduced_from_its_commit(store: Store, tmp_path: Path) -> None:
+    root = copy_kernel(tmp_path / "kernel")
+    git = ["git", "-C", str(root), "-c", "user.name=x", "-c", "user.email=x@example.org"]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *words], check=True)
+    done = release(store, root, "namespaces")
+    assert done.returncode == 0, done.stderr
+    # C14: outputs of a build, and notes, make no tree dirty; a changed lock would.
+    (root / "notes.txt").write_text("no source")
+    text = (root / "build" / VARIANT / "metadata.json").read_text()
+    provenance = metadata_format.parse(text, where="metadata.json").provenance
+    assert provenance is not None
+    assert provenance.kernel.is_dirty is False
+    with serving(tmp_path / "hub", "--trust", "acme") as hub:
+        env = environment(store, HF_ENDPOINT=hub.url, HF_TOKEN=hub.token, HF_HOME=str(tmp_path))
+        env["PYTHONPATH"] = str(ROOT / "src")
+        upload = ["upload", str(root), "--repo-id", "acme/relu-stable"]
+        subprocess.run([sys.executable, "-m", "kernelmill.runtime", *upload], env=env, check=True)
+        source = root / "relu/relu.h"
+        source.write_text(source.read_text() + "// changed since\n")
+        again = subprocess.run(
+            [sys.executable, "-m", "kernelmill.builder", "reproduce", "acme/relu-stable"],
+            cwd=root,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=900,
+            check=False,
+        )
+    assert again.returncode == 0, again.stdout + again.stderr
+    commit = provenance.kernel.commit
+    assert f"note: taking the sources of commit {str(commit)[:12]}" in again.stdout
     assert f"{VARIANT}: the same, 4 files" in again.stdout
