@@ -22,6 +22,8 @@ from kernelmill.builder.sdk.store import open_store
 from kernelmill.spec.variant import parse_variant
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kernelmill.builder.locking.format import Lock
 
 pytestmark = pytest.mark.long
@@ -35,13 +37,18 @@ def lock() -> Lock:
     store = open_store(os.environ)
     records = [it.record for it in store.installed()]
     made = make_lock([parse_variant(VARIANT)], records, lock_format.Lock())
-    if made.missing:
-        wanted = " ".join(need.name for need in made.missing[VARIANT])
-        reason = f"first run: kernel-builder sdk fetch {wanted}"
+    need_sdks([need.name for need in made.missing.get(VARIANT, ())])
+    return made.lock
+
+
+def need_sdks(names: Iterable[str]) -> None:
+    here = {it.record.name for it in open_store(os.environ).installed()}
+    missing = sorted(set(names) - here)
+    if missing:
+        reason = f"first run: kernel-builder sdk fetch {' '.join(missing)}"
         if os.environ.get("KERNELMILL_REQUIRE_ALL"):
             pytest.fail(reason)
         pytest.skip(reason)
-    return made.lock
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +116,21 @@ def test_example_with_a_relative_path_makes_the_same_binaries(
     nix.want("build", ".", "-L", cwd=project.folder)
     made = Path(f"{nix.folder / 'store'}{(project.folder / 'result').readlink()}")
     assert without_commit(made) == without_commit(bundle)
+
+
+def test_flagship_is_the_one_whose_hashes_are_recorded(nix: Nix, tmp_path: Path) -> None:
+    """Those of `build --release`, on whatever machine it was: examples/gemm/build.sha256."""
+    files, variant = ROOT / "examples/gemm", "torch213-cxx11-cpu-x86_64-linux"
+    flagship = make_kernel(tmp_path, files, lock=(files / "build.lock").read_text())
+    lines = [it.split("  ") for it in (files / "build.sha256").read_text().splitlines()]
+    recorded = {path: sha for sha, path in lines if path.startswith(f"{variant}/")}
+    assert len(recorded) > 3
+    locked = lock_format.parse((files / "build.lock").read_text(), where="").sdks_of(variant)
+    need_sdks([it.name for it in locked])
+    builder(None, "nix", "import", "--store", nix.folder / "store", *(it.name for it in locked))
+    nix.want("build", f".#{variant}", "-L", cwd=flagship.folder)
+    made = Path(f"{nix.folder / 'store'}{(flagship.folder / 'result').readlink()}")
+    assert {f"{variant}/{it}": sha for it, sha in without_commit(made).items()} == recorded
 
 
 def without_commit(folder: Path) -> dict[str, str]:
