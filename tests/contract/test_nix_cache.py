@@ -250,6 +250,22 @@ def test_nix_pushes_and_substitutes(hub: RunningHub, tree: Path, tmp_path: Path)
     assert (reader.folder / f"store{path}/link").readlink().name == "tool"
 
 
+def test_nix_reads_a_private_cache_as_a_member(hub: RunningHub, tree: Path, tmp_path: Path) -> None:
+    maker, reader = Nix(folder=tmp_path / "maker"), Nix(folder=tmp_path / "reader")
+    netrc = tmp_path / "netrc"
+    netrc.write_text(f"machine 127.0.0.1\nlogin anyone\npassword {hub.token}\n")
+    secret = maker.want("key", "generate-secret", "--key-name", "test-2")
+    public = maker.want("key", "convert-secret-to-public", stdin=secret)
+    (tmp_path / "secret").write_text(secret)
+    path = maker.want("store", "add-path", "--name", "private-thing", tree)
+    cache, member = f"{hub.url}{CACHE}/private", ("--option", "netrc-file", netrc)
+    maker.want("copy", *member, "--to", f"{cache}?secret-key={tmp_path / 'secret'}", path)
+    trusting = ("--option", "trusted-public-keys", public, "--from", cache, path)
+    assert reader.run("copy", *trusting).returncode != 0
+    reader.want("copy", *member, *trusting)
+    assert (reader.folder / f"store{path}/bin/tool").is_file()
+
+
 def test_nix_refuses_what_nobody_it_trusts_signed(hub: RunningHub, tmp_path: Path) -> None:
     reader = Nix(folder=tmp_path / "reader")
     info, nar = entry_of(unique(), key="not trusted")

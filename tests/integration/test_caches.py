@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 from demo.hub import serving
+from tests.integration.flakes import made_up_lock, make_kernel
 from tests.nix_tools import Nix
 
+from kernelmill.builder.cache.releases import orders_of, release_key
 from kernelmill.builder.cache.sdks import tree_path
+from kernelmill.builder.locking.files import read_lock
 from kernelmill.builder.sdk.format import SdkRecord
 from kernelmill.builder.sdk.nar import nar_sha256
 from kernelmill.builder.sdk.store import Sdk, Store
+from kernelmill.builder.sources import read_tree
 from kernelmill.spec.nix_store import path_hash
 
 if TYPE_CHECKING:
@@ -251,3 +255,77 @@ def test_poisoned_archive_is_refused(
     assert done.returncode == 1
     assert "the archive's NAR sha256 is" in done.stderr
     assert not reader.store.installed()
+
+
+METADATA = {
+    "id": "_relu_stable_cpu_0123456789",
+    "name": "relu-stable",
+    "version": 1,
+    "license": "Apache-2.0",
+    "python-depends": [],
+    "backend": {"type": "cpu"},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Released:
+    """A kernel in git whose release build is in the cache; nobody has its SDKs."""
+
+    folder: Path
+    variant: str
+
+
+@pytest.fixture
+def released(maker: Machine, tmp_path: Path) -> Released:
+    variant = "torch210-cxx11-cpu-x86_64-linux"
+    lock = made_up_lock([variant])
+    kernel = make_kernel(tmp_path / "kernel", ROOT / "examples/relu-stable", lock=lock)
+    tree = read_tree(kernel.folder)
+    (order,) = orders_of(tree, *read_lock(kernel.folder), [variant])
+    build = tmp_path / "made/build" / variant
+    build.mkdir(parents=True)
+    (build / "metadata.json").write_text(json.dumps(METADATA))
+    (build.parent / f"{variant}.intoto.json").write_text("a statement")
+    key = release_key(tree, order)
+    maker.want("cache", "push", "--build", build, "--build-key", key)
+    return Released(folder=kernel.folder, variant=variant)
+
+
+def test_release_arrives_without_sdks_and_without_compiling(
+    hub: RunningHub, public: str, released: Released, tmp_path: Path
+) -> None:
+    reader = machine(tmp_path, hub, KERNELMILL_TRUSTED_KEYS=public)
+    done = reader.run("build", "--release", released.folder)
+    assert done.returncode == 0, done.stderr
+    assert f"{released.variant}: from {hub.url}/nix/acme: " in done.stderr
+    assert done.stdout.strip() == str(released.folder / "build" / released.variant)
+    statement = released.folder / "build" / f"{released.variant}.intoto.json"
+    assert statement.read_text() == "a statement"
+    # C14: what is asked for by one byte more is another build, and that one has to be made.
+    source = released.folder / "relu/relu_cpu.cpp"
+    source.write_text(source.read_text() + "\n")
+    done = reader.run("build", "--release", released.folder)
+    assert done.returncode == 3
+    assert "the SDK cxx-12.2.0 is not here" in done.stderr
+
+
+def test_release_that_nobody_trusted_signed_is_built_instead(
+    hub: RunningHub, released: Released, tmp_path: Path
+) -> None:
+    reader = machine(tmp_path, hub)
+    done = reader.run("build", "--release", released.folder)
+    assert done.returncode == 3
+    said = f"whom nobody trusts here\nbuilding {released.variant} here instead"
+    assert said in done.stderr
+    assert not (released.folder / "build").exists()
+
+
+def test_release_is_pushed_only_as_what_it_is(maker: Machine, released: Released) -> None:
+    """A build by hand, with a statement that somebody put beside it."""
+    build = released.folder / "build" / released.variant
+    build.mkdir(parents=True)
+    (build / "metadata.json").write_text(json.dumps(METADATA))
+    (build.parent / f"{released.variant}.intoto.json").write_text("a statement")
+    done = maker.run("cache", "push", "--release", released.folder)
+    assert done.returncode == 2
+    assert "this was not built in a sandbox" in done.stderr

@@ -23,7 +23,7 @@ from kernelmill.spec.digest import compare, digest_files
 from kernelmill.spec.variant import parse_variant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from kernelmill.builder.cache.entries import Transfer
     from kernelmill.builder.cache.keys import SecretKey
@@ -44,12 +44,11 @@ def push_releases(
     """
     tree, (lock, lock_sha256) = read_tree(root), read_lock(root)
     orders = []
-    for variant in lock.variants:
-        folder = root / OUTPUT_FOLDER / variant
+    for order in orders_of(tree, lock, lock_sha256, lock.variants):
+        folder = root / OUTPUT_FOLDER / order.variant
         if not statement_of(folder).is_file():
-            note(f"{variant} is not built for release: left out")
+            note(f"{order.variant} is not built for release: left out")
             continue
-        order = order_of(tree, lock, lock_sha256, variant)
         _check(folder, order)
         orders.append(order)
     if not orders:
@@ -74,14 +73,15 @@ def pull_release(
     return folder if pull_build(release_key(tree, order), folder, caches, note=note) else None
 
 
-def order_of(tree: KernelTree, lock: Lock, lock_sha256: str, variant: str) -> Order:
-    """Return what a release build in a sandbox is told."""
-    return Order(
-        variant=variant,
-        sdks=lock.sdks_of(variant),
-        lock_sha256=lock_sha256,
-        source=probe_source_state(tree.root, (MANIFEST_NAME, LOCK_NAME, *tree.files)),
-    )
+def orders_of(
+    tree: KernelTree, lock: Lock, lock_sha256: str, variants: Iterable[str]
+) -> list[Order]:
+    """Return what release builds of ``variants`` in a sandbox are told."""
+    source = probe_source_state(tree.root, (MANIFEST_NAME, LOCK_NAME, *tree.files))
+    return [
+        Order(variant=it, sdks=lock.sdks_of(it), lock_sha256=lock_sha256, source=source)
+        for it in variants
+    ]
 
 
 def release_key(tree: KernelTree, order: Order) -> str:

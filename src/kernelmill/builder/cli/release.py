@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelmill.builder import request
-from kernelmill.builder.cache.releases import order_of, pull_release
+from kernelmill.builder.cache.releases import orders_of, pull_release
 from kernelmill.builder.cache.settings import CACHES, read_caches
 from kernelmill.builder.cli.options import note, print_json
 from kernelmill.builder.cli.summary import outcome_json, summary
@@ -117,17 +117,18 @@ def _fetch(
 ) -> dict[str, Outcome]:
     """Return what became of the variants that a cache has; the others are to be built."""
     caches = read_caches(os.environ)
-    fetched = {}
-    for variant in map(str, variants) if caches.places else ():
+    fetched: dict[str, Outcome] = {}
+    if not caches.places:
+        return fetched
+    for order in orders_of(tree, lock, lock_sha256, map(str, variants)):
         started = time.monotonic()
-        order = order_of(tree, lock, lock_sha256, variant)
         try:
             folder = pull_release(tree, order, tree.root / OUTPUT_FOLDER, caches, note=note)
         except CacheError as error:
-            note(f"{error}\nbuilding {variant} here instead")
+            note(f"{error}\nbuilding {order.variant} here instead")
             continue
         if folder:
-            fetched[variant] = _described(order, folder, started)
+            fetched[order.variant] = _described(order, folder, started)
     return fetched
 
 
