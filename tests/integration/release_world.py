@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
-from tests.conftest import ROOT
+from tests.conftest import ROOT, require_program
 
 from kernelmill.builder.locking.files import read_lock
 from kernelmill.builder.sdk.store import Store
@@ -54,8 +53,9 @@ def as_other_user(store: Store, folder: Path) -> list[str]:
 
     The toolchain's Python: everybody may run it, wherever the one of the tests lies.
     """
-    if os.geteuid() != 0 or not shutil.which("setpriv"):
-        pytest.skip("becoming another user takes root and setpriv (package util-linux)")
+    if os.geteuid() != 0:
+        pytest.skip("only root may become another user")
+    require_program("setpriv", package="util-linux")
     for path in (folder, *folder.rglob("*")):
         os.chown(path, OTHER_USER, OTHER_USER)
     python = next(it.tree for it in store.installed() if it.record.kind == "cxx")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 from demo.hub import serving
-from tests.conftest import ROOT
+from tests.conftest import ROOT, require_program
 from tests.integration.release_world import (
     KERNEL,
     VARIANT,
@@ -82,8 +82,8 @@ def store() -> Store:
 
 
 def require_bubblewrap(kind: str) -> None:
-    if kind == "bubblewrap" and not shutil.which("bwrap"):
-        pytest.skip("bwrap is not installed: it comes with the distribution package bubblewrap")
+    if kind == "bubblewrap":
+        require_program("bwrap", package="bubblewrap")
 
 
 @pytest.mark.parametrize("kind", KINDS)
