@@ -71,7 +71,7 @@ def pull_build(
 
     def ask(place: Place) -> Transfer | None:
         info = entries.find(place, path, caches.trusted)
-        return _fetch(place, info, target) if info else None
+        return _fetch(place, info, target, note) if info else None
 
     transfer = caches.first(ask, note)
     if transfer:
@@ -84,11 +84,11 @@ def statement_of(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}{STATEMENT_SUFFIX}")
 
 
-def _fetch(place: Place, info: NarInfo, target: Path) -> Transfer:
+def _fetch(place: Place, info: NarInfo, target: Path, note: Callable[[str], None]) -> Transfer:
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=target.parent) as name:
         whole = Path(name) / "whole"
-        transfer = entries.fetch(place, info, whole)
+        transfer = entries.fetch(place, info, whole, note=note)
         if not (whole / target.name / METADATA_NAME).is_file():
             raise EntryRefused(f"this is no build of {target.name}", where=place.address)
         # As a build does: the statement last, which tells of the files.

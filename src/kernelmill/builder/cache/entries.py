@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kernelmill.builder.cache.places import Place
 
 MB: Final = 1_000_000
+_NEWS_S: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,13 +90,14 @@ def objection_to(info: NarInfo, trusted: Sequence[TrustedKey]) -> str:
     return "" if is_valid else f"the signature of {', '.join(signers)} does not fit the entry"
 
 
-def fetch(place: Place, info: NarInfo, target: Path) -> Transfer:
+def fetch(place: Place, info: NarInfo, target: Path, *, note: Callable[[str], None]) -> Transfer:
     """Unpack an entry's archive and compare it with the entry.
 
     Args:
         place: where it is.
         info: the entry, as ``find`` returns it.
         target: a path that does not exist. On an error, what is there is to be thrown away.
+        note: told now and then how far it is.
 
     Raises:
         EntryRefused: the archive is not the one that the entry describes.
@@ -110,7 +112,8 @@ def fetch(place: Place, info: NarInfo, target: Path) -> Transfer:
     with file:
         try:
             pieces = decompressed(file, info.compression, where=where)
-            unpack_nar(_watched(pieces, digest.update, info, where), target, where=where)
+            watched = _watched(pieces, digest.update, info, where)
+            unpack_nar(_told(watched, info, note), target, where=where)
         except BinaryError as error:
             raise EntryRefused(error.problem, where=where) from error
         except (OSError, HTTPException) as error:
@@ -138,6 +141,18 @@ def _watched(
         if size > info.nar_bytes:
             raise EntryRefused(f"the archive has more than {info.nar_bytes} bytes", where=where)
         see(piece)
+        yield piece
+
+
+def _told(pieces: Iterator[bytes], info: NarInfo, note: Callable[[str], None]) -> Iterator[bytes]:
+    """Yield what passes, and tell every few seconds how much that was."""
+    size, last = 0, time.monotonic()
+    for piece in pieces:
+        size += len(piece)
+        if time.monotonic() - last > _NEWS_S:
+            last = time.monotonic()
+            of = f"{size / MB:.0f} of {info.nar_bytes / MB:.0f} MB"
+            note(f"{path_name(info.store_path)}: {of} unpacked")
         yield piece
 
 
@@ -209,7 +224,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def read_file(place: Place, info: NarInfo, scratch: Path) -> bytes:
+def read_file(place: Place, info: NarInfo, scratch: Path, *, note: Callable[[str], None]) -> bytes:
     """Return the content of an entry that is one small file.
 
     Raises:
@@ -219,7 +234,7 @@ def read_file(place: Place, info: NarInfo, scratch: Path) -> bytes:
     target.unlink(missing_ok=True)
     if info.nar_bytes > narinfo.MAX_BYTES:
         raise EntryRefused(f"{info.nar_bytes} bytes is too large", where=place.address)
-    fetch(place, info, target)
+    fetch(place, info, target, note=note)
     if target.is_symlink() or not target.is_file():
         raise EntryRefused("not a file", where=f"{place.address}/{info.url}")
     return target.read_bytes()

@@ -87,7 +87,7 @@ def pull_sdk(
     """
 
     def ask(place: Place) -> Sdk | None:
-        found = _describe(kind, version, place, caches, store=store, platform=platform)
+        found = _describe(kind, version, place, caches, store=store, platform=platform, note=note)
         if found is None:
             return None
         sdk = _fetch(found, place, caches, store, note=note)
@@ -116,7 +116,14 @@ def names_of(kind: str, version: str) -> tuple[str, ...]:
 
 
 def _describe(
-    kind: str, version: str, place: Place, caches: Caches, *, store: Store, platform: str
+    kind: str,
+    version: str,
+    place: Place,
+    caches: Caches,
+    *,
+    store: Store,
+    platform: str,
+    note: Callable[[str], None],
 ) -> SdkRecord | None:
     for name in names_of(kind, version):
         info = entries.find(place, record_path(name, platform), caches.trusted)
@@ -124,7 +131,7 @@ def _describe(
             continue
         where = f"{place.address} {name}"
         with store.scratch() as scratch:
-            content = entries.read_file(place, info, scratch)
+            content = entries.read_file(place, info, scratch, note=note)
         record = sdk_format.parse(content.decode("utf-8", "replace"), where=where)
         is_asked = record.kind == kind and is_within(record.version, version)
         if not is_asked or record.platform != platform:
@@ -146,7 +153,7 @@ def _fetch(
         return None
     with store.scratch() as scratch:
         tree = scratch / "made"
-        transfer = entries.fetch(place, info, tree)
+        transfer = entries.fetch(place, info, tree, note=note)
         sdk = store.install(record, tree)
     note(f"{record.name}: from {place.address}: {transfer}")
     return sdk

@@ -75,6 +75,18 @@ def test_build_arrives_as_it_was(world: World, build: Path, tmp_path: Path) -> N
     assert [it.name for it in target.parent.iterdir()] == ["torch-cpu"]
 
 
+def test_large_archive_tells_how_far_it_is(
+    world: World, build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entries, "_NEWS_S", -1.0)
+    (build / "kernel.so").write_bytes(bytes(1_600_000))
+    push_build(build, "a-key", world.place, world.key)
+    told: list[str] = []
+    assert pull_build("a-key", tmp_path / "x/torch-cpu", world.caches, note=told.append)
+    assert "torch-cpu: 1 of 2 MB unpacked" in told
+    assert told[-2] == "torch-cpu: 2 of 2 MB unpacked"
+
+
 def test_statement_goes_with_its_build(world: World, build: Path, tmp_path: Path) -> None:
     name = "torch-cpu.intoto.json"
     (build.parent / name).write_text("a statement")
