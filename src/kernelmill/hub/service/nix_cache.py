@@ -97,8 +97,11 @@ def put_archive(cache: NixCache, file: str, source: Path, sha256: str) -> None:
     digits = spell_sha256(sha256).removeprefix("sha256:")
     if file.partition(".")[0] != digits:
         raise InvalidRequest(f"the body's sha256 is {digits}, and not the one in the name {file!r}")
-    if cache.hub.blobs.size(cache.key(f"nar/{file}")) is None:
-        cache.hub.blobs.put(cache.key(f"nar/{file}"), source)
+    key = cache.key(f"nar/{file}")
+    if cache.hub.blobs.size(key) is None:
+        cache.hub.blobs.put(key, source)
+    else:
+        cache.hub.blobs.touch(key)  # an entry may be on its way
 
 
 def put_entry(cache: NixCache, digits: str, content: str) -> None:
@@ -183,3 +186,17 @@ def _check_archive(cache: NixCache, info: NarInfo) -> None:
         raise InvalidRequest(str(error)) from error
     if size != info.nar_bytes or digest.hexdigest() != info.nar_sha256:
         raise InvalidRequest(f"NarHash and NarSize are not those of {info.url}, unpacked")
+
+
+def orphans(hub: Hub, *, older_than_s: float) -> list[str]:
+    """Return the keys of archives that no entry names: what interrupted uploads leave behind."""
+    old = [it for it in hub.blobs.list_keys("nix", older_than_s=older_than_s) if "/nar/" in it]
+    if not old:
+        return []
+    # NOTE: entries are read after the archives: what is named meanwhile is no orphan.
+    entries = [it for it in hub.blobs.list_keys("nix") if it.endswith(".narinfo")]
+    named = set()
+    for key in entries:
+        info = narinfo.parse(bytes(hub.blobs.open(key)).decode(), where=key)
+        named.add(f"{key.rpartition('/')[0]}/{info.url}")
+    return [it for it in old if it not in named]

@@ -58,6 +58,10 @@ class FolderBlobs:
         with (self._root / key).open("rb") as file:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
+    def touch(self, key: str) -> None:
+        """Make what is stored under ``key`` as young as if it was stored now."""
+        (self._root / key).touch()
+
     def delete(self, *keys: str) -> None:
         """Forget ``keys``; those that are missing are no error."""
         for key in keys:
