@@ -329,3 +329,20 @@ def test_release_is_pushed_only_as_what_it_is(maker: Machine, released: Released
     done = maker.run("cache", "push", "--release", released.folder)
     assert done.returncode == 2
     assert "this was not built in a sandbox" in done.stderr
+
+
+@pytest.mark.long
+def test_sdk_of_pytorch_and_a_build_arrive_in_five_seconds() -> None:
+    """Of CPU time: wall time is for the benchmark, since this machine may be busy."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.caches"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(it for it in sys.path if it)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "s of CPU, target 5 s" in done.stdout
+    assert "MB unpacked, in" in done.stderr
