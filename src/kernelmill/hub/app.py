@@ -16,6 +16,7 @@ from starlette.requests import ClientDisconnect
 from kernelmill.hub.errors import Refusal
 from kernelmill.hub.routes.commit import commit_routes
 from kernelmill.hub.routes.fallback import fallback_routes
+from kernelmill.hub.routes.nix import nix_routes
 from kernelmill.hub.routes.refs import ref_routes
 from kernelmill.hub.routes.repos import repo_routes
 from kernelmill.hub.routes.resolve import resolve_routes
@@ -58,6 +59,7 @@ def create_app(hub: Hub) -> Starlette:
             *tree_routes(hub),
             *commit_routes(hub),
             *ref_routes(hub),
+            *nix_routes(hub),
             *fallback_routes(hub),
         ],
         middleware=[Middleware(RawPath), Middleware(RequestLog)],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from typing import TYPE_CHECKING
 
 from kernelmill.hub.errors import BadCredentials, Forbidden, HiddenRepo, NotSignedIn, RepoNotFound
@@ -26,9 +27,34 @@ def identify(database: Database, header: str | None) -> Bearer | None:
     scheme, _, token = header.partition(" ")
     bearer = find_bearer(database, token.strip()) if scheme.lower() == "bearer" else None
     if bearer is None:
-        # The client looks for exactly this text, to tell a bad token from a hidden repository.
-        raise BadCredentials("Invalid credentials in Authorization header")
+        raise _bad_credentials()
     return bearer
+
+
+def identify_basic(database: Database, header: str | None) -> Bearer | None:
+    """Return the asker as ``identify`` does, also where a token stands in place of a password.
+
+    So do clients that know no tokens: Nix, with the file ``netrc``.
+
+    Raises:
+        BadCredentials: the header holds no token of this Hub.
+    """
+    scheme, _, pair = (header or "").partition(" ")
+    if scheme.lower() != "basic":
+        return identify(database, header)
+    try:
+        user, _, password = b64decode(pair.strip(), validate=True).decode().partition(":")
+    except ValueError as error:
+        raise _bad_credentials() from error
+    bearer = find_bearer(database, password or user)
+    if bearer is None:
+        raise _bad_credentials()
+    return bearer
+
+
+def _bad_credentials() -> BadCredentials:
+    # The client looks for exactly this text, to tell a bad token from a hidden repository.
+    return BadCredentials("Invalid credentials in Authorization header")
 
 
 def is_admin(bearer: Bearer | None) -> bool:
@@ -44,6 +70,11 @@ def namespaces(bearer: Bearer | None) -> Iterable[str]:
 def can_read(bearer: Bearer | None, repo: Repo) -> bool:
     """Say whether the asker may know of a repository."""
     return not repo.is_private or is_admin(bearer) or repo.namespace in namespaces(bearer)
+
+
+def can_read_private(bearer: Bearer | None, namespace: str) -> bool:
+    """Say whether the asker may see what is private in a namespace."""
+    return is_admin(bearer) or namespace.lower() in {it.lower() for it in namespaces(bearer)}
 
 
 def check_read(bearer: Bearer | None, repo: Repo | None, name: str) -> Repo:

@@ -19,7 +19,10 @@ class Settings:
     data: Path
     """The folder that holds everything the Hub keeps."""
     max_upload_bytes: int = 2 * GIB
-    """Largest body of one commit request. Files travel as base64: 4/3 of their size."""
+    """Largest body of one commit request, where files travel as base64 (4/3 of their size), and of
+    one archive of a binary cache."""
+    max_nar_bytes: int = 16 * GIB
+    """Largest tree of a binary cache's entry, unpacked: more than any compiler's."""
     max_json_bytes: int = 16 * MIB
     """Largest body of any other request."""
     max_operations: int = 100_000

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kernelmill.builder import offers, request, sources
 from kernelmill.builder.backends import BACKENDS
-from kernelmill.builder.cli import noarch
+from kernelmill.builder.cli import noarch, release
 from kernelmill.builder.cli.options import add_backend, add_folder, add_json, note, print_json
 from kernelmill.builder.cli.progress import open_watcher
 from kernelmill.builder.cli.summary import outcome_json, status_of, summary
@@ -63,6 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action=BooleanOptionalAction,
         help="link for manylinux_2_28, with the SDK abi-stubs; by default if it is here",
     )
+    release.configure_release(parser)
     parser.add_argument(
         "--executor",
         type=parse_executor,
@@ -90,6 +91,8 @@ def _positive(text: str) -> int:
 def run(args: argparse.Namespace) -> int:
     """Build, and print the folders of the variants; the status is honest when some were not."""
     tree = sources.read_tree(args.dir.resolve())
+    if args.release:
+        return release.run_build(args, tree)
     _check_options(args)
     if tree.is_python_only:
         return noarch.run_build(args, tree)

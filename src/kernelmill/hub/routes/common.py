@@ -110,7 +110,7 @@ async def read_body(request: Request, *, max_bytes: int) -> bytes:
     Raises:
         TooLarge: it is longer than ``max_bytes``.
     """
-    _check_length(request, max_bytes)
+    check_length(request, max_bytes)
     body = bytearray()
     async for chunk in body_pieces(request):
         body += chunk
@@ -149,7 +149,7 @@ async def spooled_body(
     Raises:
         TooLarge: it is longer than ``max_bytes``.
     """
-    _check_length(request, max_bytes)
+    check_length(request, max_bytes)
     total, pending = 0, bytearray()
     with tempfile.TemporaryFile(dir=folder) as file:
         async for chunk in body_pieces(request):
@@ -169,7 +169,28 @@ async def spooled_body(
             yield view
 
 
-def _check_length(request: Request, max_bytes: int) -> None:
+async def received_pieces(
+    request: Request, *, max_bytes: int, at_least: int
+) -> AsyncIterator[bytes]:
+    """Yield a request's body in pieces of ``at_least`` so many bytes; the last may be smaller.
+
+    Raises:
+        TooLarge: it is longer than ``max_bytes``.
+    """
+    total, pending = 0, bytearray()
+    async for chunk in body_pieces(request):
+        total += len(chunk)
+        if total > max_bytes:
+            raise _too_large(max_bytes)
+        pending += chunk
+        if len(pending) >= at_least:
+            yield bytes(pending)
+            pending.clear()
+    yield bytes(pending)
+
+
+def check_length(request: Request, max_bytes: int) -> None:
+    """Refuse a body by what its header says of its length, before any of it is read."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > max_bytes:
         raise _too_large(max_bytes)

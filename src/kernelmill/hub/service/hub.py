@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.hub.errors import DataFolderError, SettingError
+from kernelmill.hub.service.nix_cache import orphans
 from kernelmill.hub.settings import Settings
 from kernelmill.hub.store.blobs import FolderBlobs
 from kernelmill.hub.store.database import Database, open_sqlite
@@ -120,6 +121,7 @@ def sweep(hub: Hub) -> int:
     # NOTE: the rows are read after the keys: a pack published in between is not garbage.
     known = {pack_key(repo, name) for repo, name in read_pack_names(hub.database)}
     garbage = [key for key in old if key.rpartition(".")[0] not in known]
+    garbage += orphans(hub, older_than_s=horizon)
     hub.blobs.delete(*garbage)
     if stale or garbage:
         log.info("removed %d files of interrupted writes", len(stale) + len(garbage))
