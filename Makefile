@@ -6,9 +6,12 @@ TORCH_INDEX ?=
 # The newest that was tried; TRANSFORMERS=transformers takes the newest there is.
 TRANSFORMERS ?= transformers==5.24.0
 REQUIRE_ALL ?=
+# Files of tests are spread over this many processes; 0 runs them in one, as a debugger wants.
+WORKERS ?= auto
 PYTEST_ARGS ?=
 
 PY := .venv/bin/python
+PYTEST := $(PY) -m pytest -n $(WORKERS) --dist loadfile
 PIP := -m pip --disable-pip-version-check install --quiet
 export KERNELMILL_REQUIRE_ALL := $(REQUIRE_ALL)
 
@@ -68,10 +71,10 @@ SDKS := .cache/sdks
 	  echo "make: no SDKs: tests of release builds are skipped" >&2
 
 test: .venv/ready .venv-peer/ready .venv-transformers/ready .cache/sdks/ready lint types
-	$(PY) -m pytest -m "not long" $(PYTEST_ARGS)
+	$(PYTEST) -m "not long" $(PYTEST_ARGS)
 
 unit: .venv/ready
-	$(PY) -m pytest tests/unit -m "not property" $(PYTEST_ARGS)
+	$(PYTEST) tests/unit -m "not property" $(PYTEST_ARGS)
 
 test-long: .venv/ready .venv-peer/ready .venv-transformers/ready
 	$(PY) -m pytest -m long $(PYTEST_ARGS)

@@ -214,7 +214,7 @@ def measure(folder: Path, peer: Path) -> list[Client]:
         log = folder / "hub" / "hub.log"
         theirs = {name: value for name, value in env.items() if name != "PYTHONPATH"}
         clients = [
-            Client(OURS, sys.executable, "kernelmill.runtime.calls", log, env),
+            Client(OURS, sys.executable, "kernelmill.runtime.api", log, env),
             Client("kernels 0.17.2", str(peer), "kernels", log, theirs),
         ]
         for client in clients:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -71,7 +72,7 @@ def test_uploaded_kernel_loads_by_name(
     assert upload("acme/first", value=1) == 0
     printed = capsys.readouterr()
     assert printed.out == f"{server.url}/kernels/acme/first/tree/v1\n"
-    assert "uploading 3 files (0.0 MB) to acme/first v1" in printed.err
+    assert re.search(r"uploading 3 files \([0-9.]+ (bytes|kB)\) to acme/first v1", printed.err)
     with pytest.warns(UnpinnedKernelWarning, match="version=1"):
         kernel = kernels.get_kernel("acme/first")
     assert (kernel.VALUE, kernel.double(4)) == (1, 8)

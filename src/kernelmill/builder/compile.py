@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.backends import rules_for
 from kernelmill.builder.errors import BuildKilled, CompileError
 from kernelmill.builder.hip.diagnosis import explain_failure
 from kernelmill.builder.toolchain import require
+from kernelmill.spec.backend import Backend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from kernelmill.builder.plan import BuildPlan
     from kernelmill.builder.toolchain import Toolchain
@@ -28,6 +31,9 @@ _END_OF_EXCERPT = re.compile(r"^(\[\d+/\d+\]|FAILED:|ninja: |.*: (?:warning|note
 COPIES = "hipified"
 """Where in CMake's folder the translated copies of CUDA sources are."""
 _EXCERPTS = 3
+_WORKING_COMPILER = {"CMAKE_CXX_COMPILER_WORKS": "1", "CMAKE_CXX_ABI_COMPILED": "1"}
+"""Keeps CMake from compiling and linking a program to see whether that works: half of the time that
+it takes. What it would learn is used for GPUs only."""
 _BUILD_FILE = "build.ninja"
 """Written at the very end of a configuration that went well."""
 _EXCERPT_LINES = 12
@@ -120,6 +126,8 @@ def configure_command(plan: BuildPlan, toolchain: Toolchain, workspace: Workspac
         "KERNEL_BACKEND": plan.backend,
         **rules_for(plan.backend).tool_settings(toolchain, plan.archs or (), plan.variant.compute),
     }
+    if plan.backend is Backend.CPU:
+        definitions |= _WORKING_COMPILER
     if toolchain.ccache.chosen:
         definitions["CMAKE_CXX_COMPILER_LAUNCHER"] = toolchain.ccache.chosen.path
     return [
@@ -160,7 +168,7 @@ def step_of(line: str) -> str:
 
 
 def read_dependencies(toolchain: Toolchain, workspace: Workspace) -> frozenset[Path]:
-    """Return every file that a compiler read in the last build, headers included."""
+    """Return every file below the kernel's folder that a compiler read in the last build."""
     done = subprocess.run(
         [require(toolchain.ninja).path, "-C", str(workspace.binary), "-t", "deps"],
         capture_output=True,
@@ -168,8 +176,20 @@ def read_dependencies(toolchain: Toolchain, workspace: Workspace) -> frozenset[P
         check=True,
     )
     # "object: #deps 12, ..." and below it one file a line, from the folder of the build.
-    files = (line.strip() for line in done.stdout.splitlines() if line.startswith("    "))
-    return frozenset((workspace.binary / file).resolve() for file in files)
+    files = {line.strip() for line in done.stdout.splitlines() if line.startswith("    ")}
+    real = (_real_path(os.path.join(workspace.binary, it)) for it in files)  # noqa: PTH118 - below
+    below = f"{workspace.root}{os.sep}"
+    return frozenset(Path(it) for it in real if it.startswith(below))
+
+
+def _real_path(path: str) -> str:
+    """Return ``path`` without links. Not by ``Path``: of torch's headers there are a thousand."""
+    folder, name = os.path.split(path)
+    real = f"{_real_folder(folder)}{os.sep}{name}"
+    return os.path.realpath(real) if os.path.islink(real) else real  # noqa: PTH114
+
+
+_real_folder = cache(os.path.realpath)
 
 
 def error_excerpts(lines: Sequence[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from kernelmill.runtime.errors import UnpinnedKernelWarning
 from kernelmill.runtime.loaded import LoadedKernel, RepoInfo, get_loaded_kernels
 from kernelmill.runtime.memo import memoized
 from kernelmill.runtime.tracing import untraceable
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

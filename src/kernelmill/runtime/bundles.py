@@ -88,12 +88,22 @@ def parse_bundle_paths(value: str) -> tuple[Path, ...]:
     paths = tuple(Path(os.path.expanduser(it)) for it in value.split(os.pathsep) if it)  # noqa: PTH111 - leaves a ~ alone where there is no home
     for path in paths:
         if not (path / FILE_NAME).is_file():
-            raise InputError(
-                f"there is no bundle in '{path}': it holds no {FILE_NAME}",
-                where=VARIABLE,
-                hint="make one: kernels export DIR --dir PATH; a wheel has to be installed",
-            )
+            raise _no_bundle(path)
     return paths
+
+
+def _no_bundle(path: Path) -> InputError:
+    from kernelmill.runtime.export_folder import left_behind  # noqa: PLC0415 - for an error alone
+
+    left = left_behind(path)
+    hint = (
+        f"an export was interrupted: run it again, or rename '{left}' to '{path.name}'"
+        if left
+        else "make one: kernels export DIR --dir PATH; a wheel has to be installed"
+    )
+    return InputError(
+        f"there is no bundle in '{path}': it holds no {FILE_NAME}", where=VARIABLE, hint=hint
+    )
 
 
 def _bundle_folders(environ: Mapping[str, str]) -> Iterator[str]:

@@ -7,14 +7,15 @@ a branch or tag whose build was last fetched. What the Hub said besides is in ``
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.errors import CacheUnusable
+from kernelmill.runtime.file_lock import locked
 from kernelmill.runtime.files import read_text
 from kernelmill.runtime.revisions import COMMIT, is_revision
 from kernelmill.spec.names import RepoId
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,25 +66,18 @@ class Cache:
             TimeoutError: somebody else held it for so long.
             CacheUnusable: the cache cannot be written.
         """
-        from filelock import FileLock  # noqa: PLC0415 - costs 20 ms, and most loads need no lock
-
         folder = self.root / ".locks" / self.repo_folder(repo).name
         path = folder / f"{name}.lock"
         with writing(path):
             folder.mkdir(parents=True, exist_ok=True)
-            # Made here, so that the umask says who may lock: a cache may belong to a group.
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o666))
-        lock = FileLock(path, timeout=timeout_s, preserve_lock_file=True)
-        try:
-            lock.acquire()
-        except TimeoutError:
-            raise
-        except OSError as error:  # no room for it, or its folder went away
-            raise _unwritable(error, path) from error
-        try:
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(locked(path, timeout_s))
+            except TimeoutError:
+                raise
+            except OSError as error:  # no right to it, no room for it, or its folder went away
+                raise _unwritable(error, path) from error
             yield
-        finally:
-            lock.release()
 
     def read_refs(self, repo: RepoId) -> dict[str, str]:
         """Return the branches and tags of which a build was fetched: name -> commit."""

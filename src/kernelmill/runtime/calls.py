@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from typing import TYPE_CHECKING
 
 from kernelmill.runtime import tree
@@ -15,7 +16,7 @@ from kernelmill.runtime.errors import (
 from kernelmill.runtime.resolvers import FromHub, RemoteKernel
 from kernelmill.runtime.session import open_session
 from kernelmill.spec.dependencies import KernelDependency
-from kernelmill.spec.errors import NoVariant
+from kernelmill.spec.errors import InvalidName, NoVariant
 from kernelmill.spec.names import RepoId
 
 if TYPE_CHECKING:
@@ -34,8 +35,24 @@ log = logging.getLogger(__name__)
 
 
 def wanted(repo_id: str, version: int | None, revision: str | None) -> KernelDependency:
-    """Return what the arguments of a call name."""
-    return KernelDependency(repo_id=RepoId.parse(repo_id), version=version, revision=revision)
+    """Return what the arguments of a call name.
+
+    Raises:
+        InvalidName: it is no repository; says what loads a folder, where one is named.
+    """
+    try:
+        repo = RepoId.parse(repo_id)
+    except InvalidName as error:
+        if _is_path(repo_id):
+            hint = f"a folder is loaded by get_local_kernel({str(repo_id)!r})"
+            raise InvalidName(error.problem, where=error.where, hint=hint) from None
+        raise
+    return KernelDependency(repo_id=repo, version=version, revision=revision)
+
+
+def _is_path(text: object) -> bool:
+    is_like_one = isinstance(text, str | os.PathLike) and str(text)[:1] in {"/", ".", "~"}
+    return is_like_one or (isinstance(text, str | os.PathLike) and os.path.isdir(text))  # noqa: PTH112
 
 
 def get(

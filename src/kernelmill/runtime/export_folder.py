@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import shutil
 import tempfile
 from contextlib import contextmanager, suppress
@@ -18,7 +19,11 @@ if TYPE_CHECKING:
 
     from kernelmill.runtime.export import Contents
 
+log = logging.getLogger(__name__)
+
 CHUNK_BYTES: Final = 1 << 20
+OLD: Final = "old"
+"""Where a bundle waits while the next one takes its place."""
 
 
 def write_folder(contents: Contents, out: Path, *, is_forced: bool = False) -> None:
@@ -32,19 +37,44 @@ def write_folder(contents: Contents, out: Path, *, is_forced: bool = False) -> N
     ensure_replaceable(out, is_forced=is_forced)
     with writable(out):
         out.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}."))
+        work = Path(tempfile.mkdtemp(dir=out.parent, prefix=_work_prefix(out)))
         try:
             new = work / "new"
             _fill(contents, new)
-            _swap(new, out, work / "old")
+            _swap(new, out, work / OLD)
         finally:
-            if out.exists() or not (work / "old").exists():  # else it is all that is left of it
+            if out.exists() or not (work / OLD).exists():  # else it is all that is left of it
                 with suppress(OSError):
                     shutil.rmtree(work)
 
 
+def put_back(out: Path) -> None:
+    """Put a bundle back that was being replaced when the process, or the machine, stopped."""
+    left = left_behind(out)
+    if left is None:
+        return
+    log.warning("%s: an export was interrupted; the bundle that was there is put back", out)
+    left.rename(out)
+    shutil.rmtree(left.parent, ignore_errors=True)
+
+
+def left_behind(out: Path) -> Path | None:
+    """Return where the bundle ``out`` is that an interrupted export left under another name."""
+    if out.exists() or out.is_symlink() or not out.parent.is_dir():
+        return None
+    works = [it for it in out.parent.iterdir() if it.name.startswith(_work_prefix(out))]
+    found = [it / OLD for it in works if (it / OLD / FILE_NAME).is_file()]
+    return max(found, key=lambda it: it.stat().st_mtime_ns, default=None)
+
+
+def _work_prefix(out: Path) -> str:
+    return f".{out.name}."
+
+
 def ensure_replaceable(out: Path, *, is_forced: bool) -> None:
-    """Stop here unless ``out`` is free, or a bundle that may be replaced."""
+    """Stop here unless ``out`` is free, or a bundle that may be replaced; after a repair."""
+    with writable(out):
+        put_back(out)
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise BundleError(
             "is there already, and is no folder", where=str(out), hint="choose another path"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +45,15 @@ def read_text(path: Path, *, limit_bytes: int) -> str:
     if len(content) > limit_bytes:
         raise TooLarge(f"larger than {limit_bytes} bytes")
     return content.decode("utf-8")
+
+
+def shown_size(size_bytes: int) -> str:
+    """Return a size as people read it: ``812 bytes``, ``3.4 kB``, ``12.0 MB``."""
+    if size_bytes < 1000:
+        return f"{size_bytes} byte{'' if size_bytes == 1 else 's'}"
+    if size_bytes < 1_000_000:
+        return f"{size_bytes / 1e3:.1f} kB"
+    return f"{size_bytes / 1e6:.1f} MB"
 
 
 class Mark(NamedTuple):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -26,6 +25,7 @@ from kernelmill.spec.digest import (
     is_covered,
 )
 from kernelmill.spec.errors import DigestMismatch
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections import defaultdict
 from contextlib import contextmanager
@@ -40,12 +41,30 @@ MAX_METADATA_BYTES: Final = 16 * 1024 * 1024
 # One lock per kernel, re-entrant: a kernel that is being imported may ask for itself.
 _locks: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)
 _locks_guard = threading.Lock()
+_importing: dict[str, int] = {}
+"""The kernels that are being imported, and by which thread."""
+
+
+def _start_over() -> None:
+    """In a child that was forked: there are no other threads, and what they began has no end."""
+    global _locks_guard  # noqa: PLW0603 - a lock cannot be reset
+    _locks_guard = threading.Lock()
+    _locks.clear()
+    for module_id, thread in list(_importing.items()):
+        if thread != threading.get_ident():
+            modules.forget(module_id)
+            del _importing[module_id]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_over)
 
 
 def load_variant(
     folder: Path,
     *,
     root: Path,
+    metadata: Metadata | None = None,
     repo_info: RepoInfo | None = None,
     dependencies: Mapping[str, ModuleType] = MappingProxyType({}),
 ) -> ModuleType:
@@ -54,6 +73,7 @@ def load_variant(
     Args:
         folder: holds ``metadata.json`` and the kernel's files.
         root: the folder that links may not leave.
+        metadata: what the build was found to say of itself; None to read it.
         repo_info: where it came from.
         dependencies: the loaded kernels that it may ask for: repository id -> module.
 
@@ -67,8 +87,11 @@ def load_variant(
     """
     folder = folder.resolve()
     known = LOADED.get(folder)
-    name = repo_info.repo_id.rpartition("/")[2] if repo_info else folder.name
-    metadata = known.metadata if known else read_metadata(folder, name=name)
+    if known:
+        metadata = known.metadata
+    elif metadata is None:
+        name = repo_info.repo_id.rpartition("/")[2] if repo_info else folder.name
+        metadata = read_metadata(folder, name=name)
     is_signed = False
     if repo_info:  # folders that the caller names are the caller's own
         is_signed = ensure_signed(folder, metadata=metadata, root=root)
@@ -177,6 +200,7 @@ def _twin_of(folder: Path, metadata: Metadata) -> ModuleType | None:
 
 def _import(folder: Path, metadata: Metadata, repo_info: RepoInfo | None) -> ModuleType:
     contents = Contents(folder=folder, digest=metadata.digest, package=metadata.python_name)
+    _importing[metadata.id] = threading.get_ident()
     try:
         return modules.import_kernel(metadata.id, _module_file(folder, metadata), contents)
     except (ImportError, OSError) as error:
@@ -197,6 +221,8 @@ def _import(folder: Path, metadata: Metadata, repo_info: RepoInfo | None) -> Mod
     except BaseException as error:
         _add_origin(error, folder, metadata, repo_info)
         raise
+    finally:
+        _importing.pop(metadata.id, None)
 
 
 @contextmanager

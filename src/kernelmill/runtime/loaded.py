@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import dataclasses
 from typing import TYPE_CHECKING
+
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from kernelmill.spec.metadata import Metadata
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)  # also made by position
 class RepoInfo:
     """Where on a Hub a kernel came from."""
 

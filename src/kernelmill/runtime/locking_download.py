@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kernelmill.runtime.fetch import fetch_variant
+from kernelmill.runtime.files import shown_size
 from kernelmill.runtime.load import ensure_integrity, read_metadata, variant_of
 from kernelmill.runtime.locking import pass_gate
 from kernelmill.runtime.selection import BUILD_FOLDER
@@ -86,7 +87,7 @@ class Downloader:
         ensure_integrity(path, metadata, root=self.cache.root)
         files = [it for it in path.rglob("*") if it.is_file()]
         size_bytes = sum(it.stat().st_size for it in files)
-        self.report(f"  {variant}: {len(files)} files, {size_bytes / 1e6:.1f} MB")
+        self.report(f"  {variant}: {len(files)} files, {shown_size(size_bytes)}")
         return path
 
 

@@ -10,11 +10,11 @@ import functools
 import os
 import sys
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, ParamSpec
 
 from kernelmill.runtime.hub.expiry import watch_expiry
 from kernelmill.runtime.settings import DECIDING_VARIABLES
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -95,4 +95,13 @@ def _key_of(args: tuple[object, ...], kwargs: Mapping[str, object]) -> Hashable 
         arguments.append((name, type(value), value))
     constants = sys.modules.get("huggingface_hub.constants")
     is_offline = getattr(constants, "HF_HUB_OFFLINE", False)
-    return (args, tuple(sorted(arguments, key=lambda each: each[0])), environment, is_offline)
+    ordered = tuple(sorted(arguments, key=lambda each: each[0]))
+    return (args, ordered, environment, _here(), is_offline)
+
+
+def _here() -> str:
+    """Return the folder that relative paths in the environment start from."""
+    try:
+        return os.getcwd()  # noqa: PTH109 - quick
+    except FileNotFoundError:  # somebody removed it
+        return ""

@@ -193,9 +193,13 @@ def _probe_tvm_ffi() -> tuple[int, int] | None:
     import importlib.metadata  # noqa: PLC0415 - brings a parser of e-mail with it
 
     try:
-        return _major_minor(importlib.metadata.version("apache-tvm-ffi"), "apache-tvm-ffi")
+        found = importlib.metadata.distribution("apache-tvm-ffi")
     except importlib.metadata.PackageNotFoundError:
         return None
+    # That parser takes longer than all else here, for the description is a page.
+    head = (found.read_text("METADATA") or "").partition("\n\n")[0]
+    line = re.search(r"^Version: *(\S+)", head, re.MULTILINE)
+    return _major_minor(line[1] if line else found.version, "apache-tvm-ffi")
 
 
 def probe_glibc() -> tuple[int, int] | None:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
+from kernelmill.runtime.files import shown_size
 from kernelmill.runtime.revisions import DEFAULT_BRANCH
 from kernelmill.runtime.selection import BUILD_FOLDER
 from kernelmill.spec.errors import HubError
@@ -152,7 +153,7 @@ class _Upload:
         """Make one commit and return it. ``shown`` is what the branch is called in the report."""
         size_bytes = sum((self.folder / each.source).stat().st_size for each in uploads)
         files = f"{len(uploads)} file{'s' if len(uploads) != 1 else ''}"
-        amount = f"{files} ({size_bytes / 1e6:.1f} MB)"
+        amount = f"{files} ({shown_size(size_bytes)})"
         self.report(f"uploading {amount} to {self.plan.repo_id} {shown or branch}")
         return self.publisher.commit(
             branch,

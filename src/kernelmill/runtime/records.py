@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelmill.runtime.cache import write_whole
 from kernelmill.runtime.files import read_text
 from kernelmill.runtime.hub import Refs, RemoteFile
 from kernelmill.runtime.revisions import COMMIT, is_revision
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -6,8 +6,6 @@ import logging
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from packaging.version import InvalidVersion, Version
-
 from kernelmill.runtime.errors import MissingDependency, UnsupportedArch, UnsupportedKernel
 from kernelmill.runtime.settings import API_VERSION
 from kernelmill.spec.archs import Policy, check_archs
@@ -61,6 +59,8 @@ def ensure_interface(metadata: Metadata, installed: str, *, variant: str) -> Non
     needs = metadata.kernels_minver
     if needs is None:
         return
+    from packaging.version import InvalidVersion, Version  # noqa: PLC0415 - few kernels ask
+
     try:
         has = Version(installed)
     except InvalidVersion:

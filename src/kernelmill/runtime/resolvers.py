@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from kernelmill.runtime.bundles import find_bundled
@@ -20,6 +19,7 @@ from kernelmill.runtime.selection import select_local
 from kernelmill.runtime.settings import MAX_AGE_S
 from kernelmill.spec.dependencies import KernelDependency
 from kernelmill.spec.errors import LockfileError
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -196,7 +196,8 @@ def find_local(session: Session, path: Path) -> LocalKernel:
     """
     path = path.expanduser()
     folder = select_local(path, session.host)
-    return LocalKernel(folder=folder, metadata=read_metadata(folder), root=links_root(path))
+    metadata = read_metadata(folder, name=folder.resolve().name)
+    return LocalKernel(folder=folder, metadata=metadata, root=links_root(path))
 
 
 def find_bundled_build(session: Session, folder: Path) -> LocalKernel:

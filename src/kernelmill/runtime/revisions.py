@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import reprlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.errors import VersionNotFound
 from kernelmill.spec.errors import InputError
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from kernelmill.runtime.hub import Hub, Refs

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.load import variant_of
 from kernelmill.runtime.revisions import Choice, choose_newest, choose_revision
 from kernelmill.spec.errors import KernelError, NoVariant
 from kernelmill.spec.resolve import Resolution, no_variant, resolve
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from kernelmill.runtime import redirects, requirements, resolvers, tree
@@ -22,6 +22,7 @@ from kernelmill.spec.backend import Backend
 from kernelmill.spec.errors import NoVariant
 from kernelmill.spec.names import RepoId
 from kernelmill.spec.resolve import no_variant
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

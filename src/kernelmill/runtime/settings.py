@@ -8,13 +8,13 @@ import os
 import re
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 import kernelmill
 from kernelmill.spec.errors import InputError
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,7 +86,7 @@ def read_settings(
         cache_dir=endpoint_folder(cache_root(env), endpoint),
         is_offline=_is_offline(env),
         local_kernels=parse_local_kernels(env.get("LOCAL_KERNELS", "")),
-        is_telemetry_off=_is_true(env.get("HF_HUB_DISABLE_TELEMETRY", "")),
+        is_telemetry_off=is_true(env.get("HF_HUB_DISABLE_TELEMETRY", "")),
         max_age_s=parse_max_age(env.get("KERNELS_REVALIDATE", "")),
         is_strict=is_strict(env),
     )
@@ -95,7 +95,7 @@ def read_settings(
 def is_strict(environ: Mapping[str, str] | None = None) -> bool:
     """Tell whether every file is to be hashed at each loading."""
     env = os.environ if environ is None else environ
-    return _is_true(env.get("KERNELS_STRICT", ""))
+    return is_true(env.get("KERNELS_STRICT", ""))
 
 
 def parse_max_age(text: str) -> float:
@@ -151,10 +151,15 @@ def cache_root(env: Mapping[str, str]) -> Path:
     for name in ("KERNELS_CACHE", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
         if env.get(name):
             return _home_path(env[name], name)
+    return huggingface_home(env) / "hub"
+
+
+def huggingface_home(env: Mapping[str, str]) -> Path:
+    """Return the folder of everything of Hugging Face's: caches, and the token."""
     if env.get("HF_HOME"):
-        return _home_path(env["HF_HOME"], "HF_HOME") / "hub"
+        return _home_path(env["HF_HOME"], "HF_HOME")
     cache = _home_path(env.get("XDG_CACHE_HOME") or "~/.cache", "XDG_CACHE_HOME")
-    return cache / "huggingface" / "hub"
+    return cache / "huggingface"
 
 
 def endpoint_folder(root: Path, endpoint: str) -> Path:
@@ -188,21 +193,22 @@ def _home_path(text: str, where: str) -> Path:
     """Return a path whose ``~`` was replaced."""
     try:
         return Path(text).expanduser()
-    except RuntimeError as error:
+    except RuntimeError:
         raise InputError(
             f"{text!r} needs a home folder, and there is none",
             where=where,
             hint="set HOME, or write the whole path",
-        ) from error
+        ) from None  # it says nothing more
 
 
 def _is_offline(env: Mapping[str, str]) -> bool:
     # Programs also switch huggingface_hub offline by hand, once it is imported: believe that, too.
     constants = sys.modules.get("huggingface_hub.constants")
-    return _is_true(env.get("HF_HUB_OFFLINE") or env.get("TRANSFORMERS_OFFLINE") or "") or bool(
+    return is_true(env.get("HF_HUB_OFFLINE") or env.get("TRANSFORMERS_OFFLINE") or "") or bool(
         getattr(constants, "HF_HUB_OFFLINE", False)
     )
 
 
-def _is_true(text: str) -> bool:
+def is_true(text: str) -> bool:
+    """Tell whether a variable's text means yes."""
     return text.upper() in TRUE_TEXTS

@@ -6,13 +6,14 @@ not for this machine stops everything before anything large is fetched.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.errors import RepositoryNotFound, Unresolved
 from kernelmill.runtime.load import load_variant
 from kernelmill.runtime.resolvers import LocalKernel, Location, RemoteKernel
 from kernelmill.spec.errors import KernelError
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -153,7 +154,11 @@ def load(session: Session, tree: Node) -> ModuleType:
         else:
             root, repo_info = session.cache.root, location.repo_info
         modules[id(node)] = load_variant(
-            folders[id(node)], root=root, repo_info=repo_info, dependencies=dependencies
+            folders[id(node)],
+            root=root,
+            metadata=location.metadata,
+            repo_info=repo_info,
+            dependencies=dependencies,
         )
     return modules[id(tree)]
 

@@ -32,12 +32,12 @@ def ensure_trusted(hub: Hub, repo: RepoId, trust_remote_code: Trust) -> None:
     if _caller_allows(repo, trust_remote_code):
         return
     if objection := check_publisher(hub, repo):
+        # Where the Hub has said no, the network is of no help.
+        is_unasked = hub.is_offline and hub.fetch_trust(repo.namespace) is None
         raise NotTrusted(
             f"{objection} {HINT}",
             where=f"{hub.endpoint}/kernels/{repo}",
-            hint="load it once with the network on (HF_HUB_OFFLINE unset)"
-            if hub.is_offline
-            else "",
+            hint="load it once with the network on (HF_HUB_OFFLINE unset)" if is_unasked else "",
         )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.names import RepoId
 from kernelmill.spec.reader import Place, natural, parsed, table, text
+from kernelmill.spec.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

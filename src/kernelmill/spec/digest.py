@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final, Literal, assert_never
+
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

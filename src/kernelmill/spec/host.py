@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.errors import InvalidBackend
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from kernelmill.spec.version import Release

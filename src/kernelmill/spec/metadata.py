@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from kernelmill.spec.backend import Backend
@@ -31,6 +31,7 @@ from kernelmill.spec.reader import (
     text,
     unique_keys,
 )
+from kernelmill.spec.values import dataclass
 from kernelmill.spec.variant import ArchVariant, Variant
 
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from kernelmill.spec.errors import InvalidName
 from kernelmill.spec.reader import shown
+from kernelmill.spec.values import dataclass
 
 _KERNEL_NAME: Final = re.compile(r"[a-z][-a-z0-9]*[a-z0-9]")
 _REPO_PART: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?")

@@ -8,13 +8,14 @@ never asked for are reported, with the nearest known key, by ``reject_unknown``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from operator import itemgetter
 from reprlib import Repr
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kernelmill.spec.errors import InputError, KernelError
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from kernelmill.spec.toml_lines import KeyPath

@@ -6,12 +6,13 @@ preference is total, so the answer depends neither on the order of the names nor
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.errors import InvalidVariant, NoVariant
+from kernelmill.spec.values import dataclass
 from kernelmill.spec.variant import (
     ArchVariant,
     Compute,

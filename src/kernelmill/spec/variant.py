@@ -13,12 +13,12 @@ Versions are written without a separator: see ``_major_digits`` for where one en
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.errors import InvalidVariant
+from kernelmill.spec.values import dataclass
 
 FrameworkKind = Literal["torch", "torch-stable-abi", "tvm-ffi"]
 

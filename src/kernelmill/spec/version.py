@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
-from packaging import version as pep440
-
 from kernelmill.spec.errors import InvalidVersion
+from kernelmill.spec.values import dataclass
 
 _LEADING: Final = re.compile(r"\s*v?(?P<major>[0-9]{1,9})\.(?P<minor>[0-9]{1,9})(?![0-9])")
 # Only right behind the numbers: the commit in "7.1.52802-26aae437b6" holds an "a" and a "b" too.
 _PRERELEASE: Final = re.compile(
     r"\s*v?[0-9.]+[-_.]?(?:a|alpha|b|beta|c|rc|pre|preview|dev)[-_.]?[0-9]*(?![a-z0-9])"
 )
+_RELEASE: Final = re.compile(r"[0-9.]+(?:\.post[0-9]+)?")
 _MAJOR_MINOR: Final = re.compile(r"(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})")
 
 
@@ -70,6 +69,10 @@ def parse_release(text: str, *, what: str) -> Release:
 
 
 def _is_prerelease(public: str) -> bool:
+    if _RELEASE.fullmatch(public):
+        return False
+    from packaging import version as pep440  # noqa: PLC0415 - most versions are numbers alone
+
     try:
         return pep440.Version(public).is_prerelease
     except ValueError:  # no PEP 440 version, or numbers too long for int()

@@ -130,7 +130,20 @@ def test_failed_variant_does_not_stop_the_others(
     monkeypatch.setattr(job_module, "build_variant", build)
     monkeypatch.setattr(job_module, "probe_toolchain", lambda *_, **__: toolchain())
     monkeypatch.setenv("KERNELMILL_SDKS", str(tmp_path / "sdks"))
-    assert main(["build", str(write_kernel(tmp_path / "kernel")), "--all", "--torch", "2.13"]) == 1
+    assert (
+        main(
+            [
+                "build",
+                str(write_kernel(tmp_path / "kernel")),
+                "--all",
+                "--torch",
+                "2.13",
+                "--executor",
+                "in-order",
+            ]
+        )
+        == 3
+    )
     captured = capsys.readouterr()
     assert captured.out == ""
     lines = captured.err.splitlines()
@@ -157,6 +170,11 @@ def test_one_variant_fails_with_its_own_error_and_status(
     [
         pytest.param(["--all", "--rocm", "7.1"], "--all names every variant already", id="rocm"),
         pytest.param(["--torch", "2.12"], "choose from the matrix\n  hint: add --all", id="torch"),
+        pytest.param(
+            ["--all", "--available", "--executor", "dask://a:1"],
+            "--available looks at this machine, and a cluster builds on others",
+            id="cluster",
+        ),
         pytest.param(["--all", "--torch", "3.0"], "no torch 3.0 in the matrix", id="unknown"),
         pytest.param(
             ["--all", "--torch", "2.12", "--available"], "there is nothing to build", id="nothing"

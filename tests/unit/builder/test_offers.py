@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from tests.unit.builder.fakes import MANIFEST, toolchain, write_kernel
 
+from kernelmill.builder import toolchain as cli_toolchain
+from kernelmill.builder.cli import main
 from kernelmill.builder.hip.toolchain import Place, Trial
 from kernelmill.builder.offers import list_offers
 from kernelmill.builder.sdk.store import Store
@@ -11,6 +14,8 @@ from kernelmill.builder.sources import read_tree
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 
 def test_offers_name_variants_and_say_why_others_are_not_built(tmp_path: Path) -> None:
@@ -62,3 +67,24 @@ def test_offers_reach_other_platforms_when_asked(tmp_path: Path) -> None:
     assert arm.objection.startswith("cannot build torch213-cxx11-cpu-aarch64-linux: this machine")
     assert arm.objection.endswith("builds for x86_64-linux; build it on aarch64-linux")
     assert arm.missing == ()
+
+
+def test_matrix_for_ci_has_what_can_be_built_once_its_sdks_are_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cli_toolchain, "probe_toolchain", lambda *_, **__: toolchain(hip=()))
+    monkeypatch.setenv("KERNELMILL_SDKS", str(tmp_path / "sdks"))
+    assert main(["list-variants", str(write_kernel(tmp_path / "kernel")), "--ci-matrix"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("\n") == 1, "an output of a step is one line"
+    document = json.loads(printed)
+    assert list(document) == ["include"]
+    by_name = {it["variant"]: it for it in document["include"]}
+    assert by_name["torch213-cxx11-cpu-x86_64-linux"]["sdks"] == ""
+    assert by_name["torch212-cxx11-cpu-x86_64-linux"] == {
+        "variant": "torch212-cxx11-cpu-x86_64-linux",
+        "backend": "cpu",
+        "torch": "2.12.0",
+        "sdks": "torch-2.12.0",
+    }
+    assert "torch213-cxx11-rocm71-x86_64-linux" not in by_name, "no compiler for it"

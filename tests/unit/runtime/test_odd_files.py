@@ -144,7 +144,7 @@ def test_lock_says_which_cache_has_no_room(tmp_path: Path, monkeypatch: pytest.M
     def no_room(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("filelock.FileLock.acquire", no_room)
+    monkeypatch.setattr("fcntl.flock", no_room)
     with (
         pytest.raises(KernelError, match="cannot write the cache: No space left on device"),
         Cache(root=tmp_path).lock(TOY),

@@ -29,7 +29,7 @@ def check_freshness(root: Path, metadata: Metadata, variant: Variant) -> tuple[F
     if metadata.build is None or not (root / MANIFEST_NAME).exists():
         return ()
     tree = read_tree(root)
-    if metadata.id == _todays_name(tree, variant):
+    if metadata.id == todays_name(tree, variant):
         return ()
     return (
         Finding(
@@ -39,7 +39,7 @@ def check_freshness(root: Path, metadata: Metadata, variant: Variant) -> tuple[F
     )
 
 
-def _todays_name(tree: KernelTree, variant: Variant) -> str:
+def todays_name(tree: KernelTree, variant: Variant) -> str:
     """Return the id that a build of these sources has."""
     if isinstance(variant, NoarchVariant):
         name, files = variant.name, tree.files

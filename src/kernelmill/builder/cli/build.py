@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import BooleanOptionalAction
-from dataclasses import replace
+import time
+from argparse import ArgumentTypeError, BooleanOptionalAction
 from typing import TYPE_CHECKING
 
 from kernelmill.builder import offers, request, sources
 from kernelmill.builder.backends import BACKENDS
 from kernelmill.builder.cli import noarch, release
 from kernelmill.builder.cli.options import add_backend, add_folder, add_json, note, print_json
-from kernelmill.builder.cli.summary import outcome_json, summary
+from kernelmill.builder.cli.progress import open_watcher
+from kernelmill.builder.cli.summary import outcome_json, status_of, summary
 from kernelmill.builder.compile import step_of
 from kernelmill.builder.errors import PlanError
 from kernelmill.builder.job import Job, Outcome, read_site, run_job
 from kernelmill.builder.request import Goal, Request
+from kernelmill.builder.runners.choice import (
+    IN_ORDER,
+    PROCESSES,
+    is_cluster,
+    open_runner,
+    parse_executor,
+)
+from kernelmill.builder.runners.running import run_jobs
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from kernelmill.builder.job import Site
 
@@ -52,39 +62,62 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="link for manylinux_2_28, with the SDK abi-stubs; by default if it is here",
     )
     release.configure_release(parser)
+    parser.add_argument(
+        "--executor",
+        type=parse_executor,
+        metavar="WHERE",
+        help=f"{PROCESSES} of this machine, several variants at once (the default for several); "
+        f"{IN_ORDER}, one after another; or dask://HOST:PORT, a cluster of Dask's",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=_positive,
+        metavar="N",
+        help="how many compilers may run at once on a machine; by default MAX_JOBS, else as many "
+        "as there are cores and memory for",
+    )
     add_json(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help="print what the tools print")
 
 
+def _positive(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise ArgumentTypeError(f"{text!r} is not a number from 1 up")
+    return int(text)
+
+
 def run(args: argparse.Namespace) -> int:
-    """Build, and print the folders of the variants; status 1 when not all were built."""
+    """Build, and print the folders of the variants; the status is honest when some were not."""
     tree = sources.read_tree(args.dir.resolve())
     if args.release:
         return release.run_build(args, tree)
     _check_options(args)
     if tree.is_python_only:
         return noarch.run_build(args, tree)
-    site = read_site(tree, os.environ, python=sys.executable, wants_abi_stubs=args.manylinux)
+    env = {**os.environ, **({"MAX_JOBS": str(args.jobs)} if args.jobs else {})}
+    site = read_site(tree, env, python=sys.executable, wants_abi_stubs=args.manylinux)
     wanted = _wanted(args, site)
     for backend in wanted.skipped:
         note(f"leaving out {backend}: this version builds for {' and '.join(BACKENDS)}")
-    common = Job(
-        root=tree.root,
-        goal=wanted.goals[0],
-        env=dict(os.environ),
-        python=sys.executable,
-        wants_abi_stubs=args.manylinux,
-    )
-    jobs = [replace(common, goal=goal) for goal in wanted.goals]
-    labelled = zip(jobs, _labels(len(jobs)), strict=True)
-    outcomes = [_build(job, site, label, args) for job, label in labelled]
+    jobs = [
+        Job(
+            root=tree.root,
+            goal=goal,
+            env=env,
+            python=sys.executable,
+            wants_abi_stubs=args.manylinux,
+        )
+        for goal in wanted.goals
+    ]
+    started = time.monotonic()
+    outcomes = _run(jobs, site, args)
     if len(outcomes) > 1:
-        note(summary(outcomes))
+        note(summary(outcomes, seconds=time.monotonic() - started))
     if args.json:
         print_json({"variants": [outcome_json(it) for it in outcomes]})
     else:
         print("".join(f"{it.folder}\n" for it in outcomes if it.folder), end="")
-    return 0 if all(it.result == "built" for it in outcomes) else 1
+    return status_of(outcomes)
 
 
 def _check_options(args: argparse.Namespace) -> None:
@@ -92,6 +125,11 @@ def _check_options(args: argparse.Namespace) -> None:
         raise PlanError("--all names every variant already", hint="leave out --variant and --rocm")
     if (args.torch or args.available) and not args.all:
         raise PlanError("--torch and --available choose from the matrix", hint="add --all")
+    if args.available and is_cluster(args.executor):
+        raise PlanError(
+            "--available looks at this machine, and a cluster builds on others",
+            hint="leave it out: what no worker can build is told",
+        )
 
 
 def _wanted(args: argparse.Namespace, site: Site) -> Request:
@@ -100,8 +138,9 @@ def _wanted(args: argparse.Namespace, site: Site) -> Request:
         wanted = request.parse_request(
             site.tree.manifest, backends=args.backend, variants=args.variant, rocm=args.rocm
         )
-        for goal in wanted.goals:
-            site.plan(goal)
+        if not is_cluster(args.executor):
+            for goal in wanted.goals:
+                site.plan(goal)
         return wanted
     rows = offers.list_rows(
         site.tree,
@@ -122,6 +161,17 @@ def _is_available(goal: Goal, site: Site) -> bool:
     if outcome:
         note(f"leaving out {goal}: {outcome}")
     return not outcome
+
+
+def _run(jobs: Sequence[Job], site: Site, args: argparse.Namespace) -> Sequence[Outcome]:
+    if args.executor == IN_ORDER or (len(jobs) == 1 and args.executor is None):
+        labelled = zip(jobs, _labels(len(jobs)), strict=True)
+        return [_build(job, site, label, args) for job, label in labelled]
+    where = args.executor or PROCESSES
+    runner = open_runner(where, site, is_verbose=args.verbose, say=note)
+    names = [str(job.goal) for job in jobs]
+    with runner, open_watcher(names, is_verbose=args.verbose) as watcher:
+        return run_jobs(jobs, runner, watcher.show)
 
 
 def _labels(count: int) -> list[str]:

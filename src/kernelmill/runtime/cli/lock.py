@@ -25,7 +25,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "folder", metavar="DIR", nargs="?", default=".", type=Path, help="the project"
     )
     parser.add_argument(
-        "--check", action="store_true", help="write nothing; exit with 1 when the lock is stale"
+        "--check",
+        action="store_true",
+        help="write nothing; exit status 0: up to date, 1: missing or out of date",
     )
     arguments.add_trust(parser)
     arguments.add_json(parser)

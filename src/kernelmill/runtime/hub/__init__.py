@@ -6,8 +6,9 @@ of the two is asked.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.errors import NotCached
 from kernelmill.runtime.hub import Refs, RemoteFile
 from kernelmill.runtime.records import Records
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,7 +1,7 @@
-"""What a Hub may say of itself, checked before anything here is named after it.
+"""What a Hub may say, and how long it may take: checked before anything is done with a reply.
 
-huggingface_hub names files after the ETag and the commit of a reply, as they come, so a Hub could
-have it write outside the cache. A hook on its client stops such a reply before it is used.
+Files and folders are named after what a reply says. ``time_limit`` and ``downloading`` hold for the
+requests of one thread; ``connection`` and ``client`` obey them.
 """
 
 from __future__ import annotations
@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from huggingface_hub import get_session
-
 from kernelmill.runtime.revisions import COMMIT
 from kernelmill.spec.errors import HubError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, MutableMapping
+    from collections.abc import Iterable, Iterator, MutableMapping
 
     class Request(Protocol):
         """The part of an HTTP request that is changed."""
@@ -29,22 +27,11 @@ if TYPE_CHECKING:
         def extensions(self) -> MutableMapping[str, Any]:
             """What the client hands to its transport besides the request."""
 
-    class Response(Protocol):
-        """The part of an HTTP reply that is looked at."""
+    class Headers(Protocol):
+        """A reply's headers; names in any case."""
 
-        @property
-        def headers(self) -> Mapping[str, str]:
-            """The reply's headers; names in any case."""
-
-        @property
-        def status_code(self) -> int:
-            """The HTTP status."""
-
-        def iter_bytes(self, chunk_size: int) -> Iterator[bytes]:
-            """Read the body, unpacked."""
-
-        def close(self) -> None:
-            """Read no more."""
+        def get(self, name: str, /) -> str | None:
+            """Return one; None when it is not there."""
 
 
 MAX_REPLIES: Final = 1000
@@ -56,7 +43,7 @@ MAX_ANSWER_BYTES: Final = 128 * 1024 * 1024
 MAX_WAIT_S: Final = 60.0
 """How long a Hub may have its caller wait before the next try."""
 ANSWER_TIMEOUT_S: Final = 10.0
-"""How long a Hub may leave a question without a sign of life; huggingface_hub waits for ever."""
+"""How long a Hub may leave a question without a sign of life."""
 
 
 @dataclass(slots=True)
@@ -85,22 +72,6 @@ ETAG_HEADERS: Final = ("ETag", "X-Linked-ETag")
 SAFE_ETAG: Final = re.compile(r'(?:W/)?"?[A-Za-z0-9_-][A-Za-z0-9._=+-]{0,199}"?')
 
 
-def guard_client() -> None:
-    """Have huggingface_hub's client check every reply from now on, and obey ``time_limit``.
-
-    Costs nothing when called again.
-
-    huggingface_hub replaces its client after a fork or when a program configures one.
-    """
-    client = get_session()
-    hooks = client.event_hooks
-    if check_reply not in hooks["response"]:
-        client.event_hooks = {
-            "request": [*hooks["request"], limit_time],
-            "response": [*hooks["response"], check_reply],
-        }
-
-
 @contextmanager
 def downloading() -> Iterator[None]:
     """In the block, do not wait for as long as a Hub likes before the next try.
@@ -118,11 +89,8 @@ def downloading() -> Iterator[None]:
 def time_limit(seconds: float) -> Iterator[None]:
     """Give up in the block after so long without a sign of life.
 
-    huggingface_hub tries some requests six times; after the limit, there is no next try.
-
-    It holds for this thread alone: the client also serves the program's own requests.
+    After it, there is no next try. It holds for this thread alone.
     """
-    guard_client()
     now_s = time.monotonic()
     token = _patience.set(_Patience(limit_s=seconds, silent_since_s=now_s, started_s=now_s))
     try:
@@ -131,29 +99,42 @@ def time_limit(seconds: float) -> Iterator[None]:
         _patience.reset(token)
 
 
-def limit_time(request: Request) -> None:
-    """Give a request that has no time limit that of the block around it.
+def allowed_silence() -> float | None:
+    """Return how long the next request may be without a sign of life; None for no limit here.
 
     Raises:
         TimeoutError: the Hub has been silent for so long already.
     """
     patience = _patience.get()
     if patience is None:
-        return
+        return None
     if time.monotonic() - patience.silent_since_s > patience.limit_s:
         raise TimeoutError("timed out")
     _ensure_in_time(patience)
+    return patience.limit_s
+
+
+def limit_time(request: Request) -> None:
+    """Give a request of huggingface_hub's client the time limit of the block around it.
+
+    One that has a limit keeps it.
+
+    Raises:
+        TimeoutError: the Hub has been silent for so long already.
+    """
+    limit_s = allowed_silence()
     given = request.extensions.get("timeout") or {}
-    if all(value is None for value in given.values()):
+    if limit_s is not None and all(value is None for value in given.values()):
         steps = ("connect", "read", "write", "pool")
-        request.extensions["timeout"] = dict.fromkeys(steps, patience.limit_s)
+        request.extensions["timeout"] = dict.fromkeys(steps, limit_s)
 
 
-def check_reply(reply: Response) -> None:
+def check_headers(status: int, headers: Headers) -> None:
     """Stop a Hub's reply whose commit or ETag could not be the name of a file.
 
     Raises:
-        HubError: it could not.
+        HubError: it could not, or it is one reply too many.
+        TimeoutError: the Hub wants its caller to come back much later.
     """
     if patience := _patience.get():
         patience.silent_since_s = time.monotonic()
@@ -162,34 +143,59 @@ def check_reply(reply: Response) -> None:
             raise HubError(
                 f"the Hub answers with more than {MAX_REPLIES} pages", hint="do not trust this Hub"
             )
-        _read_all(reply, patience)
     if patience or _is_download.get():
-        ensure_short_wait(reply)
-    commit = reply.headers.get(COMMIT_HEADER)
+        ensure_short_wait(status, headers)
+    commit = headers.get(COMMIT_HEADER)
     if commit is None:
-        return  # not a Hub's word on a file, and huggingface_hub keeps nothing without it
+        return  # not a Hub's word on a file, and nothing is kept without it
     ensure_commit(commit)
     for name in ETAG_HEADERS:
-        etag = reply.headers.get(name)
+        etag = headers.get(name)
         if etag and not SAFE_ETAG.fullmatch(etag):
             raise HubError(
                 f"the Hub gives a file the {name} {etag[:80]!r}", hint="do not trust this Hub"
             )
 
 
-def ensure_short_wait(reply: Response) -> None:
-    """Stop a reply by which huggingface_hub would sleep for as long as the Hub likes.
+def is_limited() -> bool:
+    """Tell whether there is a ``time_limit`` around."""
+    return _patience.get() is not None
+
+
+def read_answer(chunks: Iterable[bytes]) -> bytes:
+    """Return the content of a reply that comes in pieces, but not for ever.
+
+    Raises:
+        HubError: it is too much.
+        TimeoutError: it takes too long.
+    """
+    patience, size_bytes, content = _patience.get(), 0, []
+    for chunk in chunks:
+        size_bytes += len(chunk)
+        if size_bytes > MAX_ANSWER_BYTES:
+            raise HubError(
+                f"the Hub answers with more than {MAX_ANSWER_BYTES} bytes",
+                hint="do not trust this Hub",
+            )
+        content.append(chunk)
+        if patience:
+            _ensure_in_time(patience)
+    return b"".join(content)
+
+
+def ensure_short_wait(status: int, headers: Headers) -> None:
+    """Stop a reply by which its receiver would sleep for as long as the Hub likes.
 
     Raises:
         TimeoutError: the Hub wants its caller to come back much later.
     """
-    if reply.status_code < FIRST_ERROR:
+    if status < FIRST_ERROR:
         return
     for name, pattern in WAITS:
-        for text in pattern.findall(reply.headers.get(name) or ""):
+        for text in pattern.findall(headers.get(name) or ""):
             if len(text) > MAX_WAIT_DIGITS or int(text) > MAX_WAIT_S:
                 raise TimeoutError(f"it asks to wait {text:.20} s")
-    date = parse_date(reply.headers.get("Retry-After"))
+    date = parse_date(headers.get("Retry-After"))
     if date and date - time.time() > MAX_WAIT_S:
         raise TimeoutError("it asks to wait for a later time")
 
@@ -205,23 +211,6 @@ def parse_date(text: str | None) -> float | None:
 def _ensure_in_time(patience: _Patience) -> None:
     if time.monotonic() - patience.started_s > MAX_ANSWER_S:
         raise TimeoutError("its answer does not end")
-
-
-def _read_all(reply: Response, patience: _Patience) -> None:
-    """Read a reply to its end, as its client would do next, but not for ever."""
-    size_bytes, chunks = 0, []
-    for chunk in reply.iter_bytes(READ_BYTES):
-        size_bytes += len(chunk)
-        if size_bytes > MAX_ANSWER_BYTES:
-            reply.close()
-            raise HubError(
-                f"the Hub answers with more than {MAX_ANSWER_BYTES} bytes",
-                hint="do not trust this Hub",
-            )
-        chunks.append(chunk)
-        _ensure_in_time(patience)
-    # Where the client keeps what was read; there is no other way to give it back.
-    vars(reply)["_content"] = b"".join(chunks)
 
 
 def ensure_commit(value: object) -> str:

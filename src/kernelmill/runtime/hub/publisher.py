@@ -16,8 +16,8 @@ from huggingface_hub import (
 )
 from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
 
+from kernelmill.runtime.hub.client import guard_client, translated_client_errors
 from kernelmill.runtime.hub.guard import time_limit
-from kernelmill.runtime.hub.remote import translated_errors
 from kernelmill.runtime.settings import API_VERSION, read_settings
 from kernelmill.spec.errors import HubError
 
@@ -48,7 +48,8 @@ class RemotePublisher:
     def _translated(self, revision: str = "") -> Iterator[None]:
         """Turn huggingface_hub's exceptions into ours. A cache is of no help to an upload."""
         hint = "unset HF_HUB_OFFLINE" if read_settings().is_offline else "check the network"
-        with translated_errors(
+        guard_client()
+        with translated_client_errors(
             self.endpoint,
             repo=self._repo,
             revision=revision,

@@ -269,4 +269,7 @@ def _tell(report: Report, policy: Policy | None, off_because: str) -> None:
 
 
 def _hint(policy: Policy) -> str:
-    return f"policy is {policy}: register kernels for these layers, or use another policy"
+    return (
+        f'policy="{policy}" wants a kernel for every layer: register kernels for these, or let '
+        'them keep their own forward with policy="warn" (or KERNELS_POLICY=warn)'
+    )

@@ -6,6 +6,7 @@ imported. A bad entry is an error once a layer asks for it.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping
 from contextvars import ContextVar, Token
@@ -82,6 +83,16 @@ class Scope:
 _process = Scope(Table())
 _scope: ContextVar[Scope] = ContextVar("kernel_mapping", default=_process)
 _guard = threading.Lock()
+
+
+def _start_over() -> None:
+    """In a forked child, wait for no thread that only the parent has."""
+    global _guard  # noqa: PLW0603 - a lock cannot be reset
+    _guard = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_over)
 
 
 def current_table() -> Table:

@@ -90,5 +90,6 @@ def _not_signed(folder: Path, problem: str) -> NotSigned:
     return NotSigned(
         f"kernel is not signed by anybody who is trusted here: {problem}",
         where=str(folder),
-        hint="ask its publisher for a signature, or add their key to KERNELS_TRUSTED_KEYS",
+        hint="`kernels update REPO` fetches a signature that was made since; else ask its "
+        "publisher for one, or add their key to KERNELS_TRUSTED_KEYS",
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.spec.errors import InputError
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,0 +1,105 @@
+"""What travels between machines, as plain values: sources, SDKs, and finished variants."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+from kernelmill.builder.errors import CheckError, SdkError
+from kernelmill.builder.package import METADATA_NAME, variant_files
+from kernelmill.builder.sdk import format as sdk_format
+from kernelmill.builder.sdk.nar import nar_sha256
+from kernelmill.builder.sources import LICENSE_NAMES, MANIFEST_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from kernelmill.builder.sdk.store import Sdk, Store
+    from kernelmill.builder.sources import KernelTree
+
+_EXECUTABLE: Final = 0o100
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One file."""
+
+    path: str
+    """Relative, with ``/``."""
+    content: bytes
+    is_executable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackedSdk:
+    """An SDK on its way to another store."""
+
+    record: str
+    """The text of its ``sdk.json``."""
+    archive: bytes
+    """A tar of its tree."""
+
+
+def pack_sources(tree: KernelTree) -> tuple[File, ...]:
+    """Return what a build of ``tree`` reads, and nothing else that lies about there."""
+    licenses = [name for name in LICENSE_NAMES if (tree.root / name).is_file()]
+    paths = sorted({MANIFEST_NAME, *licenses, *tree.files})
+    return tuple(_read(tree.root, path) for path in paths)
+
+
+def pack_folder(folder: Path) -> tuple[File, ...]:
+    """Return the files of a finished variant."""
+    covered = [path for path, _ in variant_files(folder)]
+    return tuple(_read(folder, path) for path in (*covered, METADATA_NAME))
+
+
+def write_files(files: Sequence[File], folder: Path) -> None:
+    """Write ``files`` below ``folder``, and nowhere else.
+
+    Raises:
+        CheckError: a path leads out of it.
+    """
+    for file in files:
+        path = PurePosixPath(file.path)
+        if path.is_absolute() or ".." in path.parts or not path.parts:
+            raise CheckError(
+                f"{file.path!r} leads out of the folder", hint="do not use this cluster"
+            )
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(file.content)
+        if file.is_executable:
+            place.chmod(place.stat().st_mode | 0o111)
+
+
+def pack_sdk(sdk: Sdk) -> PackedSdk:
+    """Return an SDK with all its files."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        archive.add(sdk.tree, arcname=".")
+    return PackedSdk(record=sdk_format.dumps(sdk.record), archive=buffer.getvalue())
+
+
+def install_sdk(packed: PackedSdk, store: Store) -> None:
+    """Put an SDK into a store, if its files are what its record says.
+
+    Raises:
+        SdkError: they are not, or the store cannot be written.
+    """
+    record = sdk_format.parse(packed.record, where="the SDK that was sent")
+    with store.scratch() as scratch:
+        tree = scratch / "tree"
+        with tarfile.open(fileobj=io.BytesIO(packed.archive)) as archive:
+            archive.extractall(tree, filter="data")
+        if nar_sha256(tree) != record.nar_sha256:
+            raise SdkError(f"the SDK {record.name} arrived damaged", hint="build once more")
+        store.install(record, tree)
+
+
+def _read(root: Path, path: str) -> File:
+    place = root / path
+    return File(path, place.read_bytes(), bool(place.stat().st_mode & _EXECUTABLE))
