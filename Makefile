@@ -59,6 +59,13 @@ setup: .venv/ready
 	@.venv-transformers/bin/python $(PIP) --no-deps ./compat
 	@touch $@
 
+# NVIDIA's compiler (104 MB): tests compile CUDA with it, as users do who have it from pip.
+.venv-cuda/ready: .venv/ready
+	@echo "setting up .venv-cuda (nvcc 13.0 from NVIDIA's Python packages)"
+	@$(PY) $(PIP) --no-deps --upgrade --target .venv-cuda nvidia-cuda-nvcc==13.0.88 nvidia-nvvm==13.0.88 \
+	  nvidia-cuda-crt==13.0.88 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cccl==13.0.85
+	@touch $@
+
 demo: .venv/ready
 	@$(PY) -m demo $(DEMO_ARGS)
 
@@ -70,13 +77,13 @@ SDKS := .cache/sdks
 	  cxx-12.2.0 tools-1 zig-0.17.1 abi-stubs-2.28 torch-2.13.0 >/dev/null && touch $@ || \
 	  echo "make: no SDKs: tests of release builds are skipped" >&2
 
-test: .venv/ready .venv-peer/ready .venv-transformers/ready .cache/sdks/ready lint types
+test: .venv/ready .venv-peer/ready .venv-transformers/ready .venv-cuda/ready .cache/sdks/ready lint types
 	$(PYTEST) -m "not long" $(PYTEST_ARGS)
 
 unit: .venv/ready
 	$(PYTEST) tests/unit -m "not property" $(PYTEST_ARGS)
 
-test-long: .venv/ready .venv-peer/ready .venv-transformers/ready
+test-long: .venv/ready .venv-peer/ready .venv-transformers/ready .venv-cuda/ready
 	$(PY) -m pytest -m long $(PYTEST_ARGS)
 
 # Builds what the locks of the examples name, and compares with the hashes beside them (an hour on 2 cores).
@@ -106,7 +113,7 @@ system-packages:
 	$(if $(filter 0,$(shell id -u)),,sudo) apt-get update -qq
 	$(if $(filter 0,$(shell id -u)),,sudo) env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y \
 	  --no-install-recommends g++ git clang-19 lld-19 llvm-19 clang-tools-19 nix-bin bubblewrap \
-	  postgresql chromium git-lfs nginx
+	  postgresql chromium git-lfs nginx zsh fish
 
 clean:
-	rm -rf .venv .venv-peer .venv-transformers .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-peer .venv-transformers .venv-cuda .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

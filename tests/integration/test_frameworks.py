@@ -116,7 +116,7 @@ def test_tvm_ffi_kernel_without_an_exported_function_is_refused(folder: Path) ->
     require_distribution("apache-tvm-ffi")
     root = copy("tvm-ffi-scale", folder / "empty")
     (root / "tvm-ffi-ext/binding.cpp").write_text("int nothing() { return 0; }\n")
-    done = run_builder("build", root)
+    done = run_builder("build", root, "--backend", "cpu")
     assert done.returncode == 1
     assert "the extension exports no function for TVM FFI" in done.stderr
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.backends import rules_for
+from kernelmill.builder.cuda.diagnosis import explain_failure as explain_cuda
 from kernelmill.builder.errors import BuildKilled, CompileError
-from kernelmill.builder.hip.diagnosis import explain_failure
+from kernelmill.builder.hip.diagnosis import explain_failure as explain_hip
 from kernelmill.builder.toolchain import require
 from kernelmill.spec.backend import Backend
 
@@ -111,7 +112,7 @@ def compile_project(
             log.write(f"$ {' '.join(command)}\n")
             status = _run(command, env=env, on_line=_tee(log.write, lines.append, on_line))
             if status:
-                raise _failure(status, lines, workspace)
+                raise _failure(status, lines, workspace, plan.backend)
 
 
 def configure_command(plan: BuildPlan, toolchain: Toolchain, workspace: Workspace) -> list[str]:
@@ -124,7 +125,7 @@ def configure_command(plan: BuildPlan, toolchain: Toolchain, workspace: Workspac
         "KERNEL_ABI_STUBS": plan.abi_stubs.tree if plan.abi_stubs else "",
         "KERNEL_ROOT": workspace.root,
         "KERNEL_BACKEND": plan.backend,
-        **rules_for(plan.backend).tool_settings(toolchain, plan.archs or (), plan.variant.compute),
+        **rules_for(plan.backend).tool_settings(plan, toolchain),
     }
     if plan.backend is Backend.CPU:
         definitions |= _WORKING_COMPILER
@@ -237,7 +238,9 @@ def _run(command: Sequence[str], *, env: Mapping[str, str], on_line: Callable[[s
     return process.returncode
 
 
-def _failure(status: int, lines: Sequence[str], workspace: Workspace) -> KernelError:
+def _failure(
+    status: int, lines: Sequence[str], workspace: Workspace, backend: Backend
+) -> KernelError:
     log = f"the whole log is in {workspace.log}"
     if status < 0 or any(_KILLED.search(line) for line in lines):
         return BuildKilled(
@@ -245,6 +248,7 @@ def _failure(status: int, lines: Sequence[str], workspace: Workspace) -> KernelE
             where=str(workspace.log),
             hint="run fewer at once: MAX_JOBS=1",
         )
-    if explained := explain_failure("".join(lines)):
+    explain = explain_cuda if backend is Backend.CUDA else explain_hip
+    if explained := explain("".join(lines)):
         return explained
     return CompileError(f"the build failed:\n{error_excerpts(lines)}", hint=log)

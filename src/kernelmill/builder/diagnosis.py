@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernelmill.builder.cuda.doctor import cuda_program
+from kernelmill.builder.cuda.probe import probe_cuda
 from kernelmill.builder.errors import ToolchainError
 from kernelmill.builder.hip.probe import probe_hip_compilers
 from kernelmill.builder.jobs import job_count
@@ -36,6 +38,11 @@ def explain_rocm(env: Mapping[str, str], cxx: Program) -> Program:  # noqa: ARG0
     return hip_program(probe_hip_compilers(environ=env, package_folders=sys.path))
 
 
+def explain_cuda(env: Mapping[str, str], cxx: Program) -> Program:
+    """Return every place of a CUDA toolkit, in the order in which they are tried."""
+    return cuda_program(probe_cuda(env, packages=sys.path, store=open_store(env)), cxx)
+
+
 def hip_program(trials: Sequence[Trial]) -> Program:
     """Return the trials of HIP compilers in the form of the other tools."""
     candidates = tuple(
@@ -50,7 +57,10 @@ def hip_program(trials: Sequence[Trial]) -> Program:
     return Program(name="compiler for AMD GPUs", candidates=candidates)
 
 
-DEVICE_COMPILERS: tuple[Callable[[Mapping[str, str], Program], Program], ...] = (explain_rocm,)
+DEVICE_COMPILERS: tuple[Callable[[Mapping[str, str], Program], Program], ...] = (
+    explain_rocm,
+    explain_cuda,
+)
 """What each backend says of its compilers, given the environment and the C++ compilers: one
 function for each. Without what they look for, the CPU can still be built for."""
 

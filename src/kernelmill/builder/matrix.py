@@ -42,6 +42,10 @@ class Matrix:
 
     default_rocm: Version
     """The ROCm whose ABI a build is linked for when none is asked for."""
+    default_cuda: Version
+    """The CUDA of builds for which neither the user nor the machine says one."""
+    cuda_archs: Mapping[Version, tuple[str, ...]]
+    """CUDA version -> the capabilities that are made from it on, when a kernel names none."""
     series: tuple[Series, ...]
     """Oldest first."""
     platforms: Mapping[Backend, tuple[str, ...]]
@@ -84,6 +88,11 @@ def load_matrix() -> Matrix:
     ]
     return Matrix(
         default_rocm=parse_major_minor(document["rocm"]["default"], where="matrix.toml rocm"),
+        default_cuda=parse_major_minor(document["cuda"]["default"], where="matrix.toml cuda"),
+        cuda_archs={
+            parse_major_minor(since, where="matrix.toml cuda.archs"): tuple(archs)
+            for since, archs in document["cuda"]["archs"].items()
+        },
         series=tuple(sorted(series, key=lambda it: it.version)),
         platforms={Backend(name): tuple(it) for name, it in document["platforms"].items()},
     )

@@ -18,6 +18,7 @@ from kernelmill.builder.check.lint import lint_sources
 from kernelmill.builder.check.mangled import namespaces
 from kernelmill.builder.check.policies import DEFAULT_POLICY, read_policies
 from kernelmill.builder.check.symbols import check_symbols
+from kernelmill.builder.check.torch_abi import SHIM_SYMBOL
 from kernelmill.builder.check.variant import check_doubts, check_floor, check_variant
 from kernelmill.builder.compile import Workspace, compile_project, read_dependencies
 from kernelmill.builder.errors import PlanError
@@ -27,7 +28,7 @@ from kernelmill.builder.package import (
     replace_folder,
     write_metadata,
 )
-from kernelmill.builder.plan import plan_build
+from kernelmill.builder.plan import plan_build, plan_variant
 from kernelmill.builder.render import render_project
 from kernelmill.builder.render.metadata import draft_metadata
 from kernelmill.builder.sources import built_from
@@ -87,13 +88,22 @@ def plan_goal(
         PlanError: it cannot be built from this kernel, or not against this torch.
         HostError: this machine cannot build it; an SDK or a tool is missing.
     """
+    rules = rules_for(goal.backend)
+    wanted = goal.variant
+    is_bound = isinstance(tree.manifest.framework, Torch)
+    if wanted is None and is_bound and goal.backend is Backend.CUDA and toolchain.torch:
+        # The installed torch may be one without CUDA: then its version is built for, with the
+        # headers of one that has it.
+        wanted = plan_variant(
+            tree, toolchain, rules, target=toolchain.torch, asked_version=goal.version
+        )
     target = None
-    if store and goal.variant and _is_for_torch(goal.variant, tree):
-        target = find_target(goal.variant, toolchain, store)
+    if store and wanted and _is_for_torch(wanted, tree):
+        target = find_target(wanted, toolchain, store)
     plan = plan_build(
         tree,
         toolchain,
-        rules_for(goal.backend),
+        rules,
         asked_version=goal.version,
         target=target,
         abi_stubs=abi_stubs,
@@ -104,6 +114,7 @@ def plan_goal(
             where="--variant",
             hint="name a variant that `kernel-builder list-variants` prints",
         )
+    rules.require_ready(plan, tree, toolchain)
     return plan
 
 
@@ -203,14 +214,16 @@ _read_exports = cache(read_exports)
 
 
 def unseen_symbols(linkage: Linkage, torch: TorchTarget, backend: Backend) -> frozenset[str]:
-    """Return what a ROCm variant uses of libraries that only a ROCm build of torch has.
+    """Return what a variant uses of libraries that only a build of torch for its backend has.
 
     Nobody can look them up in another build of torch.
     """
-    if backend is not Backend.ROCM or torch.hip:
-        return frozenset()
     names = (it.name for it in linkage.undefined)
-    return frozenset(it for it in names if {*namespaces(it)[1:2]} & {"hip", "cuda"})
+    if backend is Backend.ROCM and not torch.hip:
+        return frozenset(it for it in names if {*namespaces(it)[1:2]} & {"hip", "cuda"})
+    if backend is Backend.CUDA and not torch.cuda:
+        return frozenset(it for it in names if SHIM_SYMBOL.fullmatch(it) and "_cuda" in it)
+    return frozenset()
 
 
 def _describe(
@@ -222,8 +235,14 @@ def _describe(
         staged,
         source=origin.source if origin else probe_source_state(tree.root, files),
         origin=origin,
-        compilers=compiler_versions(toolchain, plan.backend, plan.archs or ()),
-        inputs={"build.toml": tree.manifest_sha256, **plan.inputs},
+        compilers=compiler_versions(
+            toolchain, plan.backend, plan.archs or (), plan.variant.compute.version
+        ),
+        inputs={
+            "build.toml": tree.manifest_sha256,
+            **plan.inputs,
+            **rules_for(plan.backend).inputs(plan, toolchain),
+        },
     )
 
 

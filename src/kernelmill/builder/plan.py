@@ -21,6 +21,7 @@ from kernelmill.builder.sources import (
 )
 from kernelmill.builder.toolchain import require, require_torch
 from kernelmill.builder.toolchain.tvm_ffi import require_tvm_ffi
+from kernelmill.spec.archs import CAPABILITY
 from kernelmill.spec.manifest import Torch, TvmFfi
 from kernelmill.spec.variant import ArchVariant, Framework
 
@@ -83,6 +84,8 @@ class BuildPlan:
     is_cross: bool
     """Whether the binary is for a torch or a runtime that is not the installed one."""
     jobs: int
+    depends: tuple[str, ...] = ()
+    """Libraries that the kernels are compiled against, besides the framework."""
     translated: tuple[str, ...] = ()
     """CUDA sources, and whatever else names them, that are translated for this backend first."""
 
@@ -91,6 +94,11 @@ class BuildPlan:
         """The include folders of all components, each once."""
         components = (self.binding, *self.kernels)
         return tuple(dict.fromkeys(path for it in components for path in it.include))
+
+    @property
+    def device_source_count(self) -> int:
+        """How many files the device compiler takes."""
+        return sum(len(it.device_sources) for it in self.kernels)
 
     @property
     def framework_version(self) -> tuple[int, int]:
@@ -153,6 +161,8 @@ class BackendRules(Protocol):
     """Preprocessor definitions of every source, host and device."""
     DEVICE_SUFFIXES: frozenset[str]
     """Sources for the device compiler."""
+    ARCHS_KEY: str
+    """What ``build.toml`` calls a kernel's architectures."""
 
     def installed_version(self, toolchain: Toolchain, /) -> tuple[int, int] | None:
         """Return the version of the backend's SDK on this machine: builds are for it by default."""
@@ -177,17 +187,38 @@ class BackendRules(Protocol):
     def require_tools(self, toolchain: Toolchain, /) -> None:
         """Raise ``HostError`` when this machine cannot build for this backend."""
 
-    def tool_settings(
-        self, toolchain: Toolchain, archs: tuple[str, ...], compute: Compute, /
-    ) -> Mapping[str, str]:
-        """Return the CMake variables that say which of this machine's tools to use for ``archs``.
+    def tool_settings(self, plan: BuildPlan, toolchain: Toolchain, /) -> Mapping[str, str]:
+        """Return the CMake variables that say which of this machine's tools to use for ``plan``.
 
         Raises:
             HostError: there is none.
-            InputError: none that works can target all of ``archs``.
+            InputError: none that works can target all of its architectures.
         """
 
-    def pick_archs(self, kernel: Kernel, toolchain: Toolchain, where: str, /) -> tuple[str, ...]:
+    def device_flags(self, kernel: Kernel, /) -> tuple[str, ...]:
+        """Return the manifest's flags for the device compiler."""
+
+    def choose_kernels(
+        self, tree: KernelTree, kernels: tuple[Kernel, ...], compute: Compute, /
+    ) -> tuple[Kernel, ...]:
+        """Return those of ``kernels`` that are compiled for this version of the backend.
+
+        Raises:
+            PlanError: none is, or the manifest does not want this version.
+        """
+
+    def require_ready(self, plan: BuildPlan, tree: KernelTree, toolchain: Toolchain, /) -> None:
+        """Raise ``HostError`` or ``InputError`` when this machine cannot do what ``plan`` says.
+
+        A plan alone is enough for a generated project, which may be built elsewhere.
+        """
+
+    def inputs(self, plan: BuildPlan, toolchain: Toolchain, /) -> Mapping[str, str]:
+        """Return name -> sha256 of the SDKs among the device compiler's files."""
+
+    def pick_archs(
+        self, kernel: Kernel, toolchain: Toolchain, compute: Compute, where: str, /
+    ) -> tuple[str, ...]:
         """Return the device architectures of one kernel; ``where`` is their place.
 
         Raises:
@@ -227,12 +258,22 @@ def plan_build(
     _check_suffixes(tree, kernels, rules)
     require_stable_headers(tree, backend)
     variant = plan_variant(tree, toolchain, rules, target=torch, asked_version=asked_version)
+    kernels = rules.choose_kernels(tree, kernels, variant.compute)
     components = tuple(
-        _component(it, bound, rules, toolchain, tree.where("kernel", it.name, "rocm-archs"))
+        _component(
+            it,
+            bound,
+            rules,
+            rules.pick_archs(
+                it, toolchain, variant.compute, tree.where("kernel", it.name, rules.ARCHS_KEY)
+            )
+            if _device_sources(it, rules)
+            else (),
+        )
         for it in kernels
     )
     binding = _binding(bound, rules)
-    archs = tuple(sorted({arch for component in components for arch in component.archs}))
+    archs = tuple(sorted({arch for it in components for arch in it.archs}, key=_rank_of_arch))
     return BuildPlan(
         manifest=tree.manifest,
         backend=backend,
@@ -254,6 +295,7 @@ def plan_build(
         is_cross=rules.is_cross(toolchain, archs, variant.compute)
         or not (torch is None or torch.is_installed),
         jobs=job_count(toolchain.capacity),
+        depends=tuple(sorted({name for it in kernels for name in it.depends} - {"torch"})),
         translated=rules.translated(kernels, bound.src),
     )
 
@@ -345,19 +387,28 @@ def _target_version(bound: Torch | TvmFfi, backend: Backend) -> tuple[str, ...]:
 
 
 def _component(
-    kernel: Kernel, bound: Torch | TvmFfi, rules: BackendRules, toolchain: Toolchain, where: str
+    kernel: Kernel, bound: Torch | TvmFfi, rules: BackendRules, archs: tuple[str, ...]
 ) -> Component:
-    device_sources = tuple(path for path in kernel.src if _suffix(path) in rules.DEVICE_SUFFIXES)
     return Component(
         name=kernel.name,
         sources=tuple(path for path in kernel.src if _suffix(path) in CXX_SUFFIXES),
-        device_sources=device_sources,
+        device_sources=_device_sources(kernel, rules),
         include=kernel.include,
         cxx_flags=kernel.cxx_flags,
-        device_flags=kernel.hip_flags,
-        archs=rules.pick_archs(kernel, toolchain, where) if device_sources else (),
+        device_flags=rules.device_flags(kernel),
+        archs=archs,
         defines=(*rules.DEFINES, *_target_version(bound, rules.BACKEND)),
     )
+
+
+def _rank_of_arch(arch: str) -> tuple[float, str]:
+    """Order capabilities as numbers, 9.0 before 10.0, and other names as text."""
+    match = CAPABILITY.fullmatch(arch)
+    return (float(f"{match['major']}.{match['minor']}") if match else 0.0), arch
+
+
+def _device_sources(kernel: Kernel, rules: BackendRules) -> tuple[str, ...]:
+    return tuple(path for path in kernel.src if _suffix(path) in rules.DEVICE_SUFFIXES)
 
 
 def require_stable_headers(tree: KernelTree, backend: Backend) -> None:

@@ -38,18 +38,19 @@ class Reviewed:
     """What could not be checked here."""
 
 
-def review_build(root: Path) -> tuple[str, ...]:
-    """Check every variant in ``build`` and return their names.
+def review_build(root: Path, *, place: str = OUTPUT_FOLDER) -> tuple[str, ...]:
+    """Check every variant in ``place`` and return their names.
 
     Args:
         root: the kernel's folder.
+        place: the folder of the variants in it.
 
     Raises:
         SourceError: there are none.
         MetadataError: one has no readable metadata.
         CheckError: one is not what its metadata or today's sources say; lists every finding.
     """
-    folder = root / OUTPUT_FOLDER
+    folder = root / place
     variants = sorted(it.parent for it in folder.glob(f"*/{METADATA_NAME}"))
     if not variants:
         raise SourceError(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kernelmill.runtime.integrity import check_integrity
 from kernelmill.runtime.load import read_metadata
@@ -17,8 +18,13 @@ from kernelmill.spec.publication import BuiltVariant, Publication, RepoType, pla
 if TYPE_CHECKING:
     from kernelmill.spec.manifest import Manifest
 
-CARDS = (f"{BUILD_FOLDER}/CARD.md", "CARD.md")
-"""Where the card may be: the one that a build filled in comes first."""
+CARD: Final = "CARD.md"
+PLACES: Final = ("result", BUILD_FOLDER)
+"""Where builds are: what Nix links, and what ``kernel-builder build`` writes."""
+_UNFILLED: Final = re.compile(
+    r"\{\{\s*(repo_id|version|functions|layers|has_benchmark|upstream|source|license)\b|\{%"
+)
+"""What `kernel-builder fill-card` replaces."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,26 +38,33 @@ class Draft:
     benchmarks: tuple[str, ...]
 
 
-def read_draft(folder: Path) -> Draft:
+def read_draft(folder: Path, *, place: str | None = None) -> Draft:
     """Return what ``folder`` has to publish.
 
+    Args:
+        folder: the kernel's repository.
+        place: the folder of the builds in it; None for the one of ``PLACES`` that has any.
+
     Raises:
+        InputError: there is no such folder, or more than one has builds.
         ManifestError: ``build.toml`` is wrong.
         MetadataError: a build's metadata is wrong.
+        PublicationError: the card is a template that nobody filled in.
     """
     if not folder.is_dir():
         raise InputError(f"there is no folder '{folder}'", hint="give a kernel's repository")
-    builds = folder / BUILD_FOLDER
+    place = place or find_place(folder)
+    builds = folder / place
     names = sorted(each.name for each in builds.iterdir()) if builds.is_dir() else []
     return Draft(
         folder=folder,
         manifest=_read_manifest(folder),
         variants=tuple(
-            _read_variant(builds / name)
+            _read_variant(builds / name, name if place == BUILD_FOLDER else f"{place}/{name}")
             for name in names
             if (builds / name).is_dir() and not name.startswith(".")
         ),
-        card=next((card for card in CARDS if (folder / card).is_file()), None),
+        card=_find_card(folder, place),
         benchmarks=tuple(
             sorted(
                 path.relative_to(folder).as_posix()
@@ -59,6 +72,39 @@ def read_draft(folder: Path) -> Draft:
             )
         ),
     )
+
+
+def find_place(folder: Path) -> str:
+    """Return the one of ``PLACES`` that has builds; the last, when none has.
+
+    Raises:
+        InputError: more than one has builds: nobody knows which are the newer ones.
+    """
+    found = [it for it in PLACES if any((folder / it).glob("*/metadata.json"))]
+    if len(found) > 1:
+        raise InputError(
+            f"there are builds in {' and in '.join(found)}",
+            where=str(folder),
+            hint=f"say which with --builds {found[0]} or --builds {found[1]}",
+        )
+    return next(iter(found), BUILD_FOLDER)
+
+
+def _find_card(folder: Path, place: str) -> str | None:
+    """Return the card's path: the one that was filled in for these builds comes first."""
+    for filled in (f"{place}/{CARD}", f"{BUILD_FOLDER}/{CARD}"):
+        if (folder / filled).is_file():
+            return filled
+    card = folder / CARD
+    if not card.is_file():
+        return None
+    if found := _UNFILLED.search(card.read_text(encoding="utf-8", errors="replace")):
+        raise PublicationError(
+            f"the card is a template, with '{found[0]}' in it",
+            where=str(card),
+            hint="fill it in with `kernel-builder fill-card`",
+        )
+    return CARD
 
 
 def plan_upload(
@@ -114,7 +160,7 @@ def _read_manifest(folder: Path) -> Manifest | None:
     return manifest_format.parse(path.read_text(encoding="utf-8"), where=str(path))
 
 
-def _read_variant(folder: Path) -> BuiltVariant:
+def _read_variant(folder: Path, shown: str) -> BuiltVariant:
     files, links = [], []
     for parent, _, names in os.walk(folder):
         for path in (Path(parent) / name for name in names):
@@ -123,7 +169,7 @@ def _read_variant(folder: Path) -> BuiltVariant:
             if not path.resolve().is_relative_to(folder.resolve()):
                 links.append(file)
     return BuiltVariant(
-        folder=folder.name,
+        folder=shown,
         metadata=read_metadata(folder) if "metadata.json" in files else None,
         files=tuple(sorted(files)),
         links=tuple(sorted(links)),

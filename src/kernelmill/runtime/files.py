@@ -48,12 +48,15 @@ def read_text(path: Path, *, limit_bytes: int) -> str:
 
 
 def shown_size(size_bytes: int) -> str:
-    """Return a size as people read it: ``812 bytes``, ``3.4 kB``, ``12.0 MB``."""
+    """Return a size as people read it: ``812 bytes``, ``3.4 kB``; never 0.0 of anything."""
     if size_bytes < 1000:
         return f"{size_bytes} byte{'' if size_bytes == 1 else 's'}"
-    if size_bytes < 1_000_000:
-        return f"{size_bytes / 1e3:.1f} kB"
-    return f"{size_bytes / 1e6:.1f} MB"
+    size, unit = size_bytes / 1e3, "kB"
+    for larger in ("MB", "GB", "TB"):
+        if size < 999.95:
+            break
+        size, unit = size / 1e3, larger
+    return f"{size:.1f} {unit}"
 
 
 class Mark(NamedTuple):

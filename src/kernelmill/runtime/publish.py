@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import secrets
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Final, Protocol
 
 from kernelmill.runtime.files import shown_size
@@ -13,7 +13,7 @@ from kernelmill.runtime.selection import BUILD_FOLDER
 from kernelmill.spec.errors import HubError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from kernelmill.spec.names import RepoId
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 OWNED_FOLDERS: Final = (BUILD_FOLDER, "benchmarks")
 """What a branch that is made for an upload holds nothing else of."""
 MESSAGE: Final = "Uploaded using `kernels upload`."
+BATCH_BYTES: Final = 32 << 20
+"""How much of a new version is sent at a time: what an interrupted upload has to send again."""
+BATCH_FILES: Final = 500
+_LAST: Final = ("metadata.json", "metadata.json.sigstore")
+"""What makes a folder a build is sent after all else."""
 
 
 class Publisher(Protocol):
@@ -93,7 +98,11 @@ def publish(
     is_private: bool = False,
     report: Callable[[str], None] = lambda _: None,
 ) -> Published:
-    """Carry out ``plan``: one commit per branch. The builds come last, all at once.
+    """Carry out ``plan``. The builds come last, and readers see all of them at once, or none.
+
+    A version that the Hub has gets one commit. A new one is made on a branch of its own, in
+    batches, and gets its name when it is whole: the same upload, run again after it was
+    interrupted, goes on there. Files that the Hub holds already are not sent.
 
     Args:
         plan: what goes where.
@@ -114,10 +123,9 @@ def publish(
         parent = branches[plan.version_branch]
         deleted = upload.stale_paths(parent, plan.replaced)
         commit = upload.commit(plan.version_branch, parent, uploads[plan.version_branch], deleted)
+        upload.forget_staging(branches)
     else:
-        parent = branches[DEFAULT_BRANCH]
-        deleted = upload.stale_paths(parent, OWNED_FOLDERS)
-        commit = upload.commit_new_branch(parent, uploads[plan.version_branch], deleted)
+        commit, deleted = upload.make_branch(branches, uploads[plan.version_branch])
     commits[plan.version_branch] = commit
     return Published(
         repo_id=str(plan.repo_id),
@@ -151,7 +159,7 @@ class _Upload:
         shown: str = "",
     ) -> str:
         """Make one commit and return it. ``shown`` is what the branch is called in the report."""
-        size_bytes = sum((self.folder / each.source).stat().st_size for each in uploads)
+        size_bytes = sum(map(self.size_of, uploads))
         files = f"{len(uploads)} file{'s' if len(uploads) != 1 else ''}"
         amount = f"{files} ({shown_size(size_bytes)})"
         self.report(f"uploading {amount} to {self.plan.repo_id} {shown or branch}")
@@ -163,24 +171,72 @@ class _Upload:
             message=MESSAGE,
         )
 
-    def commit_new_branch(
-        self, start: str, uploads: Sequence[Upload], deleted: tuple[str, ...]
-    ) -> str:
-        """Make the version's branch, whole from its first moment, and return its commit.
+    def size_of(self, upload: Upload) -> int:
+        """Return the size of a local file, in bytes."""
+        return (self.folder / upload.source).stat().st_size
 
-        An empty ``vN`` would be the newest version for everybody who names none: so the commit is
-        made on another branch, and ``vN`` starts at it.
+    def make_branch(
+        self, branches: Mapping[str, str], uploads: Sequence[Upload]
+    ) -> tuple[str, tuple[str, ...]]:
+        """Make the version's branch, whole from its first moment; return its commit and what went.
+
+        An empty ``vN`` would be the newest version for everybody who names none: so the commits
+        are made on another branch, and ``vN`` starts at the last of them.
         """
-        branch = self.plan.version_branch
-        staging = f"{branch}-upload-{secrets.token_hex(4)}"
-        self.publisher.create_branch(staging, start)
+        branch, staging = self.plan.version_branch, staging_branch(self.plan)
+        commit = start = branches.get(staging, branches[DEFAULT_BRANCH])
+        if staging in branches:
+            self.report(f"going on with an upload that was interrupted, on {staging}")
+        else:
+            self.publisher.create_branch(staging, start)
+        batches = list(self.batches(uploads))
         try:
-            commit = self.commit(staging, start, uploads, deleted, shown=branch)
+            deleted = self.stale_paths(start, OWNED_FOLDERS)
+            for number, batch in enumerate(batches, start=1):
+                shown = f"{branch}, part {number} of {len(batches)}" if len(batches) > 1 else branch
+                stale = deleted if number == 1 else ()
+                parent, commit = commit, self.commit(staging, commit, batch, stale, shown=shown)
+                if commit == parent:
+                    self.report("  these very files were there already")
             self.publisher.create_branch(branch, commit)
-        finally:
+        except BaseException:
+            if commit != start or staging in branches:
+                self.report("what was sent stays there: run the same command again to go on")
+            else:
+                self.forget_staging({staging: commit})
+            raise
+        self.forget_staging({staging: commit})
+        return commit, deleted
+
+    def forget_staging(self, branches: Mapping[str, str]) -> None:
+        """Delete the branch where a new version was made, if it is one of ``branches``."""
+        staging = staging_branch(self.plan)
+        if staging in branches:
             with suppress(HubError):
                 self.publisher.delete_branch(staging)
-        return commit
+
+    def batches(self, uploads: Sequence[Upload]) -> Iterator[tuple[Upload, ...]]:
+        """Yield ``uploads`` in parts, of which the last one has the metadata."""
+        ordered = sorted(uploads, key=lambda it: it.target.rpartition("/")[2] in _LAST)
+        batch: list[Upload] = []
+        size_bytes = 0
+        for upload in ordered:
+            more = self.size_of(upload)
+            if batch and (size_bytes + more > BATCH_BYTES or len(batch) == BATCH_FILES):
+                yield tuple(batch)
+                batch, size_bytes = [], 0
+            batch.append(upload)
+            size_bytes += more
+        yield tuple(batch)
+
+
+def staging_branch(plan: Publication) -> str:
+    """Return the branch where a new version is made: the same one for the same files.
+
+    No loader takes its name for a version.
+    """
+    targets = "\n".join(sorted(each.target for each in plan.version_files))
+    return f"{plan.version_branch}-upload-{sha256(targets.encode()).hexdigest()[:8]}"
 
 
 def branch_url(endpoint: str, repo: RepoId, repo_type: RepoType, branch: str) -> str:

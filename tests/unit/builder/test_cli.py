@@ -66,7 +66,9 @@ def test_check_config_prints_json(tmp_path: Path, capsys: pytest.CaptureFixture[
     [
         pytest.param(["--name", "Bad_Name"], "invalid kernel name 'Bad_Name'", id="name"),
         pytest.param(["--name", "a/b/c"], "'a/b/c' is not a repository id", id="repository"),
-        pytest.param(["--name", "x1", "--backends", "cuda"], "cannot build for cuda", id="cuda"),
+        pytest.param(
+            ["--name", "x1", "--backends", "tpu"], "kernels for tpu are Python only", id="tpu"
+        ),
         pytest.param(["--name", "x1", "--backends", ""], "unknown backend ''", id="no-backend"),
     ],
 )
@@ -116,6 +118,7 @@ def test_doctor_reports_every_tool(capsys: pytest.CaptureFixture[str]) -> None:
         "cmake",
         "ninja",
         "compiler for AMD GPUs",
+        "compiler for NVIDIA GPUs",
         "ccache",
     ]
     assert document["missing"] == []

@@ -16,6 +16,8 @@ from kernelmill.spec.variant import Compute
 CPU = Compute(backend=Backend.CPU, version=None)
 WIDE = Matrix(
     default_rocm=(7, 1),
+    default_cuda=(13, 0),
+    cuda_archs={(13, 0): ("9.0",)},
     series=tuple(
         Series(version=(2, minor), release=f"2.{minor}.0", computes=(CPU,))
         for minor in range(9, 15)
@@ -100,7 +102,7 @@ def test_matrix_has_upstreams_list_and_ours() -> None:
 def test_matrix_file_is_the_only_list_and_names_real_backends() -> None:
     text = (resources.files("kernelmill.builder") / "data/matrix.toml").read_text("utf-8")
     document = tomllib.loads(text)
-    assert set(document) == {"rocm", "platforms", "torch"}
+    assert set(document) == {"cuda", "rocm", "platforms", "torch"}
     for entry in document["torch"].values():
         assert set(entry) - {"release"} <= set(document["platforms"])
 

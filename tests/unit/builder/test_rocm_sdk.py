@@ -46,7 +46,7 @@ def test_build_is_for_the_installed_sdk_and_made_with_it(tmp_path: Path) -> None
     made = plan(tmp_path, with_sdk())
     assert str(made.variant) == "torch213-cxx11-rocm72-x86_64-linux"
     assert made.is_cross is False
-    assert rocm.tool_settings(with_sdk(), ("gfx942",), made.variant.compute) == {
+    assert rocm.tool_settings(made, with_sdk()) == {
         "HIP_CROSS_COMPILER": "/opt/rocm/lib/llvm/bin/clang++",
         "HIP_CROSS_ROCM_ROOT": "/opt/rocm",
     }
@@ -55,7 +55,7 @@ def test_build_is_for_the_installed_sdk_and_made_with_it(tmp_path: Path) -> None
 def test_build_for_another_rocm_takes_only_the_compiler_of_the_sdk(tmp_path: Path) -> None:
     made = plan(tmp_path, with_sdk(), asked=(6, 4))
     assert (made.is_cross, made.runtime_soname) == (True, "libamdhip64.so.6")
-    assert rocm.tool_settings(with_sdk(), ("gfx942",), made.variant.compute) == {
+    assert rocm.tool_settings(made, with_sdk()) == {
         "HIP_CROSS_COMPILER": "/opt/rocm/lib/llvm/bin/clang++"
     }
 

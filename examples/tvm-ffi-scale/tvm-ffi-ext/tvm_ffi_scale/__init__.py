@@ -6,7 +6,7 @@ __all__ = ["scale"]
 
 
 def scale(out: object, x: object, factor: float) -> None:
-    """Write ``factor * x`` into ``out``: float32, contiguous, on the CPU, of equal size.
+    """Write ``factor * x`` into ``out``: float32, contiguous, of equal size, on one device.
 
     Both are tensors that speak DLPack, such as those of PyTorch and of NumPy.
     """

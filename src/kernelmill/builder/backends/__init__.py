@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelmill.builder.backends import cpu, rocm
+from kernelmill.builder.backends import cpu, cuda, rocm
 from kernelmill.builder.backends.elsewhere import NEEDS
 from kernelmill.builder.errors import PlanError
 from kernelmill.spec.backend import Backend
@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
     from kernelmill.builder.plan import BackendRules
 
-BACKENDS: Mapping[Backend, BackendRules] = {Backend.CPU: cpu, Backend.ROCM: rocm}
+BACKENDS: Mapping[Backend, BackendRules] = {
+    Backend.CPU: cpu,
+    Backend.CUDA: cuda,
+    Backend.ROCM: rocm,
+}
 
 
 def rules_for(backend: Backend) -> BackendRules:

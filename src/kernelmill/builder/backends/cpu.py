@@ -8,12 +8,15 @@ from kernelmill.spec.backend import Backend
 from kernelmill.spec.variant import Compute
 
 if TYPE_CHECKING:
+    from kernelmill.builder.plan import BuildPlan
+    from kernelmill.builder.sources import KernelTree
     from kernelmill.builder.toolchain import Toolchain
     from kernelmill.spec.manifest import Kernel
 
 BACKEND: Backend = Backend.CPU
 DEFINES: tuple[str, ...] = ("CPU_KERNEL",)
 DEVICE_SUFFIXES: frozenset[str] = frozenset()
+ARCHS_KEY = "src"
 
 
 def installed_version(_toolchain: Toolchain) -> tuple[int, int] | None:
@@ -50,13 +53,34 @@ def require_tools(_toolchain: Toolchain) -> None:
     """Do nothing: a C++ compiler is enough, and every build needs one."""
 
 
-def tool_settings(
-    _toolchain: Toolchain, _archs: tuple[str, ...], _compute: Compute
-) -> dict[str, str]:
+def tool_settings(_plan: BuildPlan, _toolchain: Toolchain) -> dict[str, str]:
     """Return nothing: every build has a C++ compiler."""
     return {}
 
 
-def pick_archs(_kernel: Kernel, _toolchain: Toolchain, _where: str) -> tuple[str, ...]:
+def pick_archs(
+    _kernel: Kernel, _toolchain: Toolchain, _compute: Compute, _where: str
+) -> tuple[str, ...]:
     """Return nothing: there is no device."""
     return ()
+
+
+def device_flags(_kernel: Kernel) -> tuple[str, ...]:
+    """Return nothing: there is no device."""
+    return ()
+
+
+def choose_kernels(
+    _tree: KernelTree, kernels: tuple[Kernel, ...], _compute: Compute
+) -> tuple[Kernel, ...]:
+    """Return all: there are no versions."""
+    return kernels
+
+
+def require_ready(_plan: BuildPlan, _tree: KernelTree, _toolchain: Toolchain) -> None:
+    """Do nothing: what a plan needs was there when it was made."""
+
+
+def inputs(_plan: BuildPlan, _toolchain: Toolchain) -> dict[str, str]:
+    """Return nothing: no SDK is used besides torch's."""
+    return {}

@@ -45,6 +45,7 @@ class ElsewhereRules:
     BACKEND: Backend
     DEFINES: tuple[str, ...]
     DEVICE_SUFFIXES: frozenset[str]
+    ARCHS_KEY: str = "src"
     version: tuple[int, int] | None = None
 
     def compute(self, _asked: tuple[int, int] | None, /) -> Compute:
@@ -77,13 +78,30 @@ class ElsewhereRules:
         """Return nothing: sources are compiled as they are."""
         return ()
 
-    def tool_settings(
-        self, _toolchain: Toolchain, _archs: tuple[str, ...], _compute: Compute, /
-    ) -> Mapping[str, str]:
+    def tool_settings(self, _plan: BuildPlan, _toolchain: Toolchain, /) -> Mapping[str, str]:
         """Return nothing: the project finds its tools."""
         return {}
 
-    def pick_archs(self, _kernel: Kernel, _toolchain: Toolchain, _where: str, /) -> tuple[str, ...]:
+    def device_flags(self, _kernel: Kernel, /) -> tuple[str, ...]:
+        """Return nothing: see ``plan_elsewhere``."""
+        return ()
+
+    def choose_kernels(
+        self, _tree: KernelTree, kernels: tuple[Kernel, ...], _compute: Compute, /
+    ) -> tuple[Kernel, ...]:
+        """Return all: they are for every version."""
+        return kernels
+
+    def require_ready(self, _plan: BuildPlan, _tree: KernelTree, _toolchain: Toolchain, /) -> None:
+        """Do nothing: the project is built elsewhere."""
+
+    def inputs(self, _plan: BuildPlan, _toolchain: Toolchain, /) -> Mapping[str, str]:
+        """Return nothing: no SDK is used here."""
+        return {}
+
+    def pick_archs(
+        self, _kernel: Kernel, _toolchain: Toolchain, _compute: Compute, _where: str, /
+    ) -> tuple[str, ...]:
         """Return nothing: such kernels are compiled for all devices at once."""
         return ()
 

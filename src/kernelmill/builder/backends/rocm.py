@@ -13,12 +13,15 @@ from kernelmill.spec.errors import InvalidName
 from kernelmill.spec.variant import Compute
 
 if TYPE_CHECKING:
+    from kernelmill.builder.plan import BuildPlan
+    from kernelmill.builder.sources import KernelTree
     from kernelmill.builder.toolchain import Toolchain
     from kernelmill.spec.manifest import Kernel
 
 BACKEND: Backend = Backend.ROCM
 DEFINES: tuple[str, ...] = ("ROCM_KERNEL", "USE_ROCM", "__HIP_PLATFORM_AMD__")
 DEVICE_SUFFIXES = frozenset({".hip", ".cu"})
+ARCHS_KEY = "rocm-archs"
 CUDA_SUFFIXES = (".cu", ".cuh")
 
 
@@ -68,14 +71,17 @@ def require_tools(toolchain: Toolchain) -> None:
     require(toolchain.hip)
 
 
-def tool_settings(toolchain: Toolchain, archs: tuple[str, ...], compute: Compute) -> dict[str, str]:
-    """Return the first compiler that can target all of ``archs``, and its SDK if that is used."""
+def tool_settings(plan: BuildPlan, toolchain: Toolchain) -> dict[str, str]:
+    """Return the first compiler that can target all architectures, and its SDK if that is used."""
+    archs, compute = plan.archs or (), plan.variant.compute
     compiler = ";".join(require(toolchain.hip, archs).command)
     root = _native_root(toolchain, archs, compute)
     return {"HIP_CROSS_COMPILER": compiler, **({"HIP_CROSS_ROCM_ROOT": root} if root else {})}
 
 
-def pick_archs(kernel: Kernel, toolchain: Toolchain, where: str) -> tuple[str, ...]:
+def pick_archs(
+    kernel: Kernel, toolchain: Toolchain, _compute: Compute, where: str
+) -> tuple[str, ...]:
     """Return the architectures that the manifest names, else those of the toolchain.
 
     Raises:
@@ -93,6 +99,27 @@ def pick_archs(kernel: Kernel, toolchain: Toolchain, where: str) -> tuple[str, .
         _check_spelling(arch, where)
     require(toolchain.hip, archs, where=where)
     return tuple(dict.fromkeys(archs))
+
+
+def device_flags(kernel: Kernel) -> tuple[str, ...]:
+    """Return ``hip-flags``."""
+    return kernel.hip_flags
+
+
+def choose_kernels(
+    _tree: KernelTree, kernels: tuple[Kernel, ...], _compute: Compute
+) -> tuple[Kernel, ...]:
+    """Return all: they are for every ROCm."""
+    return kernels
+
+
+def require_ready(_plan: BuildPlan, _tree: KernelTree, _toolchain: Toolchain) -> None:
+    """Do nothing: what a plan needs was there when it was made."""
+
+
+def inputs(_plan: BuildPlan, _toolchain: Toolchain) -> dict[str, str]:
+    """Return nothing: no SDK is used besides torch's."""
+    return {}
 
 
 def _native_root(toolchain: Toolchain, archs: tuple[str, ...], compute: Compute) -> str | None:

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
     from kernelmill.binary.symbols import Linkage
 
-_RUNTIME_PREFIX = "libamdhip64"
+_RUNTIME_PREFIXES = ("libamdhip64", "libcudart")
+_OPTIONAL_PREFIX = "libcudart"
+"""May be linked statically, or be done without by kernels that use the driver's own interface."""
 _TORCH_PREFIXES = ("libtorch", "libc10")
 _TVM_FFI_PREFIX = "__tvm_ffi_"
 _CXX_RUNTIME = "libstdc++.so.6"
@@ -56,11 +58,11 @@ def _check_entry_point(linkage: Linkage, module: str) -> Iterator[Finding]:
 
 
 def _check_runtime(linkage: Linkage, runtime_soname: str) -> Iterator[Finding]:
-    runtimes = [name for name in linkage.needed if name.startswith(_RUNTIME_PREFIX)]
+    runtimes = [name for name in linkage.needed if name.startswith(_RUNTIME_PREFIXES)]
     for name in runtimes:
         if name != runtime_soname:
             yield Finding(problem=f"the extension needs {name}, want {runtime_soname or 'none'}")
-    if runtime_soname and not runtimes:
+    if runtime_soname and not runtimes and not runtime_soname.startswith(_OPTIONAL_PREFIX):
         yield Finding(
             problem=f"the extension does not need {runtime_soname}: it launches nothing",
             hint="does the binding call a launcher in one of the kernel's device sources?",

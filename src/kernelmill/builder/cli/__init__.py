@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kernelmill.console import run_console
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_COMMANDS = {
+PROG: Final = "kernel-builder"
+_MODULES = {
     "init": "init",
     "check-config": "check_config",
     "check-builds": "check_builds",
@@ -22,17 +23,26 @@ _COMMANDS = {
     "create-pyproject": "create_pyproject",
     "clean-pyproject": "clean_pyproject",
     "build": "build",
+    "build-and-copy": "build_and_copy",
+    "build-and-upload": "build_and_upload",
     "test": "test",
+    "devshell": "devshell",
+    "testshell": "testshell",
     "inspect": "inspect",
     "hash": "hash",
     "doctor": "doctor",
     "keygen": "keygen",
     "sign": "sign",
+    "fill-card": "fill_card",
     "upload": "upload",
+    "completions": "completions",
+    "generate-docs": "generate_docs",
+    "skills": "skills",
 }
+COMMANDS: Final = {name: f"kernelmill.builder.cli.{it}" for name, it in _MODULES.items()}
+"""Command name -> its module."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    commands = {name: f"kernelmill.builder.cli.{module}" for name, module in _COMMANDS.items()}
-    return run_console("kernel-builder", "Build kernels for PyTorch.", commands, argv)
+    return run_console(PROG, "Build kernels for PyTorch.", COMMANDS, argv)

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from argparse import ArgumentTypeError, BooleanOptionalAction
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernelmill.builder import offers, request, sources
@@ -26,6 +27,7 @@ from kernelmill.builder.runners.choice import (
     parse_executor,
 )
 from kernelmill.builder.runners.running import run_jobs
+from kernelmill.spec.errors import HostError
 
 if TYPE_CHECKING:
     import argparse
@@ -138,9 +140,12 @@ def _wanted(args: argparse.Namespace, site: Site) -> Request:
         wanted = request.parse_request(
             site.tree.manifest, backends=args.backend, variants=args.variant, rocm=args.rocm
         )
-        if not is_cluster(args.executor):
-            for goal in wanted.goals:
-                site.plan(goal)
+        if is_cluster(args.executor):
+            return wanted  # its workers know what they can build
+        if not (args.backend or args.variant):
+            return replace(wanted, goals=_possible(wanted.goals, site))
+        for goal in wanted.goals:
+            site.plan(goal)
         return wanted
     rows = offers.list_rows(
         site.tree,
@@ -154,6 +159,27 @@ def _wanted(args: argparse.Namespace, site: Site) -> Request:
     if not goals:
         raise PlanError("there is nothing to build", hint="`kernel-builder list-variants` says why")
     return Request(goals=goals)
+
+
+def _possible(goals: tuple[Goal, ...], site: Site) -> tuple[Goal, ...]:
+    """Leave out the backends that this machine lacks a tool for, when none was asked for by name.
+
+    Raises:
+        HostError: it lacks something for each of them.
+    """
+    kept, faults = [], []
+    for goal in goals:
+        try:
+            site.plan(goal)
+        except HostError as fault:
+            faults.append((goal, fault))
+        else:
+            kept.append(goal)
+    if not kept:
+        raise faults[0][1]
+    for goal, error in faults:
+        note(f"leaving out {goal}: {error.problem}; {error.hint}")
+    return tuple(kept)
 
 
 def _is_available(goal: Goal, site: Site) -> bool:

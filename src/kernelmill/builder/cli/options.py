@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelmill.builder.sources import MANIFEST_NAME
-
 if TYPE_CHECKING:
     import argparse
 
@@ -29,6 +27,8 @@ def add_folder(parser: argparse.ArgumentParser) -> None:
 
 def _folder(text: str) -> Path:
     """Return the folder that ``text`` means; naming the manifest in it is as good."""
+    from kernelmill.builder.sources import MANIFEST_NAME  # noqa: PLC0415 - `--help` needs it not
+
     path = Path(text)
     return path.parent if path.name == MANIFEST_NAME and path.is_file() else path
 

@@ -76,8 +76,7 @@ def run(args: argparse.Namespace) -> int:
 def _list(args: argparse.Namespace, store: Store) -> int:
     installed = store.installed()
     known = [f"{kind}-{version}" for kind in recipes() for version in known_inputs().get(kind, {})]
-    here = {f"{it.record.kind}-{it.record.version.partition('+')[0]}" for it in installed}
-    available = [name for name in known if name not in here]
+    available = [name for name in known if store.find(*parse_name(name)) is None]
     if args.json:
         print_json({"sdks": [_as_json(it) for it in installed], "available": available})
         return 0

@@ -16,14 +16,14 @@ from kernelmill.builder.errors import SourceError, ToolchainError, TrialError, i
 from kernelmill.builder.package import METADATA_NAME, OUTPUT_FOLDER
 from kernelmill.builder.review import require_fresh
 from kernelmill.builder.sources import read_manifest
-from kernelmill.builder.toolchain.gpu import probe_local_archs
+from kernelmill.builder.toolchain.gpu import has_nvidia_gpu, probe_local_archs
 from kernelmill.builder.toolchain.host import probe_cpu
 from kernelmill.builder.toolchain.torch import probe_torch
 from kernelmill.builder.toolchain.tvm_ffi import probe_tvm_ffi
 from kernelmill.builder.trial import command, outcome, plan, render
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.host import Host
-from kernelmill.spec.version import parse_release
+from kernelmill.spec.version import parse_major_minor, parse_release
 
 if TYPE_CHECKING:
     import argparse
@@ -117,7 +117,14 @@ def probe_site(python: str) -> Site:
         tvm_ffi=tvm_ffi.version if tvm_ffi else None,
     )
     rocm = parse_release(torch.hip, what="HIP").series if torch.hip else None
-    return plan.Site(host=host, gpus=probe_local_archs(), rocm=rocm)
+    cuda = parse_major_minor(torch.cuda, where="torch.version.cuda") if torch.cuda else None
+    return plan.Site(
+        host=host,
+        gpus=probe_local_archs(),
+        rocm=rocm,
+        has_nvidia_gpu=has_nvidia_gpu(),
+        cuda=cuda,
+    )
 
 
 def require_modules(question: Question) -> None:

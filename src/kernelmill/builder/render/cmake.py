@@ -19,6 +19,8 @@ _OF_FRAMEWORK = {
     "tvm_ffi": ("tvm_ffi.cmake", "tvm_ffi_facts.py"),
 }
 
+_SCRIPTS = {Backend.CUDA: ("cuda_facts.py",), Backend.METAL: ("metallib_to_header.py",)}
+
 
 def framework_of(plan: BuildPlan) -> str:
     """Return the framework as CMake files are called: ``torch`` or ``tvm_ffi``."""
@@ -49,5 +51,4 @@ def cmake_modules(plans: Sequence[BuildPlan]) -> dict[str, str]:
 
 
 def _modules_of(backend: Backend) -> tuple[str, ...]:
-    script = ("metallib_to_header.py",) if backend is Backend.METAL else ()
-    return (f"{backend}.cmake", *script)
+    return (f"{backend}.cmake", *_SCRIPTS.get(backend, ()))

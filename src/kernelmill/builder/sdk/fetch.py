@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _PYTHON: Final = "3.11"
 """Whose wheels are taken, on every machine: the same file is the same SDK."""
-_PLATFORMS: Final = ("manylinux_2_28", "manylinux2014", "manylinux_2_17", "manylinux2010",
-                     "manylinux_2_12", "manylinux1")  # fmt: skip
+_PLATFORMS: Final = ("manylinux_2_28", "manylinux_2_27", "manylinux2014", "manylinux_2_17",
+                     "manylinux2010", "manylinux_2_12", "manylinux_2_5", "manylinux1")  # fmt: skip
 _SEPARATORS: Final = re.compile(r"[-_.]+")
 _TIMEOUT_S: Final = 20
 _MIB: Final = 1 << 20

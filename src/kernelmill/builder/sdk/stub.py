@@ -118,7 +118,8 @@ def _version_definitions(soname: str, numbers: Mapping[str, int], strings: _Stri
     names = [(soname, 1), *numbers.items()]
     table = bytearray()
     for name, number in names:
-        following = 0 if name == names[-1][0] else _VERDEF.size + _VERDAUX.size
+        # By number: a library may have a version of its own name, as CUDA's runtime has.
+        following = 0 if number == names[-1][1] else _VERDEF.size + _VERDAUX.size
         is_base = number == 1
         table += _VERDEF.pack(1, is_base, number, 1, elf_hash(name), _VERDEF.size, following)
         table += _VERDAUX.pack(strings.add(name), 0)

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernelmill.builder.cuda.probe import probe_cuda
+from kernelmill.builder.cuda.toolchain import require as require_cuda
 from kernelmill.builder.errors import ToolchainError
 from kernelmill.builder.hip.probe import probe_hip_compilers
 from kernelmill.builder.hip.toolchain import require as require_hip
+from kernelmill.builder.sdk.store import open_store
 from kernelmill.builder.toolchain.gpu import probe_local_archs
 from kernelmill.builder.toolchain.host import probe_capacity, probe_cpu
 from kernelmill.builder.toolchain.programs import (
@@ -27,6 +30,7 @@ from kernelmill.spec.backend import Backend
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kernelmill.builder.cuda.toolchain import Trial as CudaTrial
     from kernelmill.builder.hip.toolchain import Trial
     from kernelmill.builder.jobs import Capacity
 
@@ -59,6 +63,8 @@ class Toolchain:
     """Device architectures for kernels that name none: ``PYTORCH_ROCM_ARCH``, else those here."""
     tvm_ffi: TvmFfiInstall | None = None
     """The installed apache-tvm-ffi."""
+    cuda: tuple[CudaTrial, ...] = ()
+    """CUDA toolkits, best first."""
 
 
 def probe_toolchain(env: Mapping[str, str], *, python: str) -> Toolchain:
@@ -86,6 +92,7 @@ def probe_toolchain(env: Mapping[str, str], *, python: str) -> Toolchain:
         capacity=probe_capacity(env),
         default_archs=tuple(sorted(set(archs))) or probe_local_archs(),
         tvm_ffi=probe_tvm_ffi(python),
+        cuda=probe_cuda(env, packages=sys.path, store=open_store(env)),
     )
 
 
@@ -126,11 +133,23 @@ def require(program: Program) -> Candidate:
 
 
 def compiler_versions(
-    toolchain: Toolchain, backend: Backend, archs: tuple[str, ...]
+    toolchain: Toolchain,
+    backend: Backend,
+    archs: tuple[str, ...],
+    version: tuple[int, int] | None = None,
 ) -> dict[str, str]:
-    """Return role -> name and version of each compiler that a build for ``archs`` uses."""
+    """Return role -> name and version of each compiler that a build for ``archs`` uses.
+
+    Args:
+        toolchain: what there is.
+        backend: what is built for.
+        archs: its device architectures.
+        version: of the backend's runtime.
+    """
     cxx = require(toolchain.cxx)
     versions = {"c++": f"{Path(cxx.path).name} {cxx.version}"}
     if backend is Backend.ROCM:
         versions["hip"] = require_hip(toolchain.hip, archs).version_text
+    if backend is Backend.CUDA and version:
+        versions["cuda"] = require_cuda(toolchain.cuda, version).version_text
     return versions

@@ -1,4 +1,4 @@
-"""The AMD GPUs of this machine, read from the kernel driver's files."""
+"""The GPUs of this machine, read from the kernel drivers' files."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ def probe_local_archs(topology: Path = TOPOLOGY) -> tuple[str, ...]:
         fields = dict(line.split(maxsplit=1) for line in text.splitlines() if " " in line)
         versions.add(int(fields.get(_KEY, "0")))
     return tuple(sorted(_name(version) for version in versions if version))
+
+
+def has_nvidia_gpu(devices: Path = Path("/dev")) -> bool:
+    """Return whether NVIDIA's driver offers a GPU here."""
+    return any(devices.glob("nvidia[0-9]*"))
 
 
 def _name(version: int) -> str:

@@ -53,6 +53,9 @@ class Site:
     """Architectures of the AMD GPUs here."""
     rocm: tuple[int, int] | None = None
     """That of the installed PyTorch; None for a PyTorch without ROCm."""
+    has_nvidia_gpu: bool = False
+    cuda: tuple[int, int] | None = None
+    """That of the installed PyTorch; None for a PyTorch without CUDA."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +173,8 @@ def _not_built(backend: Backend, question: Question) -> SourceError:
 
 def _objection(backend: Backend, question: Question, site: Site) -> KernelError | None:
     """Say why kernels of ``backend`` cannot be executed here."""
+    if backend is Backend.CUDA:
+        return _objection_to_cuda(question, site)
     if backend is Backend.CPU or question.emulate:
         return None
     if not site.gpus:
@@ -182,12 +187,30 @@ def _objection(backend: Backend, question: Question, site: Site) -> KernelError 
     return None
 
 
+def _objection_to_cuda(question: Question, site: Site) -> KernelError | None:
+    if question.emulate:
+        return ToolchainError("CUDA kernels cannot be emulated", hint="leave out --emulate")
+    if not site.has_nvidia_gpu:
+        return ToolchainError(
+            "no NVIDIA GPU here", hint="run the kernel's tests on a machine with one"
+        )
+    if site.cuda is None:
+        return ToolchainError(
+            "the installed PyTorch is not for CUDA", hint="install a PyTorch for CUDA"
+        )
+    return None
+
+
 def _trials_of(
     backend: Backend, variants: Sequence[Variant], question: Question, site: Site
 ) -> Iterator[Trial]:
     names = [str(variant) for variant in variants]
     if backend is Backend.CPU:
         yield Trial(variant=_choose(names, site.host), runner=Runner.CPU)
+        return
+    if backend is Backend.CUDA:
+        host = replace(site.host, backend=Backend.CUDA, backend_version=site.cuda)
+        yield Trial(variant=_choose(names, host), runner=Runner.GPU)
         return
     if question.emulate:
         compiled = [it.compute.version for it in variants if isinstance(it, ArchVariant)]

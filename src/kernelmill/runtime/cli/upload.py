@@ -25,6 +25,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--repo-id", metavar="NS/NAME", help="default: general.hub in build.toml")
     parser.add_argument("--branch", metavar="NAME", help="default: v and the builds' version")
+    parser.add_argument(
+        "--builds", metavar="FOLDER", help="result or build; by default the one that has builds"
+    )
     parser.add_argument("--private", action="store_true", help="if the repository is created")
     parser.add_argument("--repo-type", choices=("kernel", "model"), default="kernel")
     parser.add_argument("--dry-run", action="store_true", help="print the plan and stop")
@@ -40,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
     settings = read_settings()
     plan = plan_upload(
-        read_draft(args.folder),
+        read_draft(args.folder, place=args.builds),
         repo_id=args.repo_id,
         branch=args.branch,
         repo_type=args.repo_type,

@@ -166,8 +166,18 @@ def _operations(
 @contextmanager
 def _logged_warnings() -> Iterator[None]:
     """Log what huggingface_hub warns of: its caller is no Python code of the user's."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
+    spoken = logging.getLogger("huggingface_hub.hf_api")
+    spoken.addFilter(_is_news)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+    finally:
+        spoken.removeFilter(_is_news)
     for warning in caught:
         log.warning("%s", " ".join(str(warning.message).split()))
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Tell whether the caller does not say the same in its own words."""
+    return not record.getMessage().startswith("No files have been modified")

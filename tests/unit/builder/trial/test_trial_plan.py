@@ -131,7 +131,7 @@ def test_rocm_is_left_out_with_a_reason_when_there_is_no_gpu_and_nobody_asked() 
             "only ROCm kernels can be emulated",
             id="emulate-cpu",
         ),
-        pytest.param([CPU], {"backends": ["cuda"]}, InputError, "cannot build for cuda", id="cuda"),
+        pytest.param([CPU], {"backends": ["xpu"]}, InputError, "cannot build for xpu", id="xpu"),
     ],
 )
 def test_plan_is_refused_when_it_cannot_be_run(

@@ -78,10 +78,13 @@ def recipes() -> dict[str, Recipe]:
     """Return kind -> recipe."""
     from kernelmill.builder.sdk.recipes import (  # noqa: PLC0415 - they import this
         abi_stubs,
+        cuda,
+        cuda_math,
+        cutlass,
         cxx,
         tools,
         torch,
         zig,
     )
 
-    return {it.KIND: it for it in (torch, abi_stubs, cxx, tools, zig)}
+    return {it.KIND: it for it in (torch, abi_stubs, cuda, cuda_math, cutlass, cxx, tools, zig)}

@@ -1,0 +1,34 @@
+"""``kernel-builder build-and-upload``: build, and upload when all of it was built."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from typing import TYPE_CHECKING
+
+from kernelmill.builder.cli import build, upload
+from kernelmill.builder.cli.options import note
+from kernelmill.builder.package import OUTPUT_FOLDER
+
+if TYPE_CHECKING:
+    import argparse
+
+HELP = "build a kernel and upload what was built"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments: those of ``build`` and those of ``upload``."""
+    build.configure(parser)
+    upload.add_upload(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Build, then upload; nothing is uploaded unless every variant was built."""
+    upload.require_possible(args)  # before minutes of compiling
+    with redirect_stdout(sys.stderr):
+        status = build.run(args)
+    if status:
+        note("nothing was uploaded: not every variant was built")
+        return status
+    args.builds = OUTPUT_FOLDER
+    return upload.run(args)
