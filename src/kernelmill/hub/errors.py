@@ -27,6 +27,18 @@ class Forbidden(Refusal):
     """The token's owner may not do this."""
 
 
+class BadTicket(Refusal):
+    """What was allowed once is no longer, or never was: the address or token is not valid."""
+
+
+class BadXetToken(BadTicket):
+    """A request to the large file store has no valid token."""
+
+
+class LargeFileNotFound(Refusal):
+    """The large file store has no such thing for the asker."""
+
+
 class RepoNotFound(Refusal):
     """The repository does not exist, or the asker may not know that it does."""
 

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.hub.errors import DataFolderError, SettingError
+from kernelmill.hub.service.tickets import TicketOffice
 from kernelmill.hub.settings import Settings
 from kernelmill.hub.store.blobs import FolderBlobs
 from kernelmill.hub.store.database import Database, open_sqlite
+from kernelmill.hub.store.large import LargeStore
 from kernelmill.hub.store.objects import ObjectStore, pack_key
 from kernelmill.hub.store.repos import read_pack_names
 
@@ -35,6 +37,8 @@ class Hub:
     database: Database
     blobs: FolderBlobs
     objects: ObjectStore
+    large: LargeStore
+    tickets: TicketOffice
 
     @property
     def scratch(self) -> Path:
@@ -77,7 +81,14 @@ def open_hub(settings: Settings) -> Hub:
     objects = ObjectStore(
         database, blobs, scratch=scratch, inline_pack_bytes=settings.inline_pack_bytes
     )
-    return Hub(settings=settings, database=database, blobs=blobs, objects=objects)
+    return Hub(
+        settings=settings,
+        database=database,
+        blobs=blobs,
+        objects=objects,
+        large=LargeStore(database, blobs),
+        tickets=TicketOffice(database.secret("ticket_secret")),
+    )
 
 
 def is_foreign(folder: Path) -> bool:
@@ -120,6 +131,10 @@ def sweep(hub: Hub) -> int:
     # NOTE: the rows are read after the keys: a pack published in between is not garbage.
     known = {pack_key(repo, name) for repo, name in read_pack_names(hub.database)}
     garbage = [key for key in old if key.rpartition(".")[0] not in known]
+    xorbs = hub.blobs.list_keys("xorbs", older_than_s=horizon)
+    stored = hub.large.keys()
+    garbage += [key for key in xorbs if key not in stored]
+    garbage += hub.blobs.list_keys("parts", older_than_s=horizon)
     hub.blobs.delete(*garbage)
     if stale or garbage:
         log.info("removed %d files of interrupted writes", len(stale) + len(garbage))
