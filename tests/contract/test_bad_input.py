@@ -92,7 +92,7 @@ def file_line(path: str, content: bytes = b"eA==", encoding: str = "base64") -> 
         ),
         pytest.param(
             HEADER + b'{"key":"lfsFile","value":{"path":"a","algo":"sha256","oid":"0","size":1}}',
-            "line 2: this Hub does not take LFS files yet",
+            "line 2: 'oid' must be a sha256 as 64 lower-case hex digits",
             id="lfs",
         ),
     ],
