@@ -42,8 +42,8 @@ class Session:
         body = render_shard(files, [])
         return send(self.hub, "POST", f"/cas/v{version}/shards", body, token=self.token)
 
-    def get(self, path: str, **headers: str) -> Reply:
-        return send(self.hub, "GET", f"/cas/{path}", token=self.token, **headers)
+    def get(self, path: str, *, span: str = "") -> Reply:
+        return send(self.hub, "GET", f"/cas/{path}", token=self.token, range=span)
 
 
 def open_session(hub: RunningHub, repo: TestRepo, mode: str, token: str | None) -> Session:
@@ -162,14 +162,14 @@ def test_shard_makes_a_file_that_can_be_committed(
     assert commit(hub, kernel, hub.token, sha256, len(data)).status == 200
     assert send(hub, "GET", f"{kernel.file_path}/resolve/main/f.so").body == data
     window = session.get(
-        f"v2/reconstructions/{hash_text(file.hash)}", range=f"bytes=20010-{len(data) - 1}"
+        f"v2/reconstructions/{hash_text(file.hash)}", span=f"bytes=20010-{len(data) - 1}"
     )
     found = json.loads(window.body)
     assert found["offset_into_first_range"] == 10
     assert found["terms"] == [
         {"hash": hash_text(name), "unpacked_length": 9000, "range": {"start": 0, "end": 1}}
     ]
-    past = session.get(f"v2/reconstructions/{hash_text(file.hash)}", range=f"bytes={len(data)}-")
+    past = session.get(f"v2/reconstructions/{hash_text(file.hash)}", span=f"bytes={len(data)}-")
     assert past.status == 416
 
 

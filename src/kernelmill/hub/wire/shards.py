@@ -42,7 +42,7 @@ HAS_PROOFS: Final = 1 << 31
 HAS_SHA256: Final = 1 << 30
 IS_ELIGIBLE: Final = 1 << 31
 """The chunk is one of those for which clients ask whether the Hub knows them."""
-MAX_FILES: Final = 100_000
+MAX_FILES: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
