@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 from typing import TYPE_CHECKING, Final
 
 import anyio.to_thread
 from anyio import CapacityLimiter
+from sqlalchemy.exc import OperationalError
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from kernelmill.hub.service.xet import Fetch, Mode, Reconstruction, XetSession
     from kernelmill.hub.store.accounts import Bearer
     from kernelmill.hub.wire.shards import Shard
+
+log = logging.getLogger(__name__)
 
 PIECE_BYTES: Final = 1024 * 1024
 
@@ -108,6 +112,10 @@ class _Writes:
                         yield _line({"type": "result"})
         except Refusal as error:
             yield _line({"type": "error", "message": str(error), "retryable": False})
+        except (OSError, OperationalError):
+            log.exception("a shard could not be registered")
+            text = "the Hub's storage failed: try again"
+            yield _line({"type": "error", "message": text, "retryable": True})
 
 
 class _Reads:
