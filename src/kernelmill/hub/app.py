@@ -17,6 +17,7 @@ from kernelmill.hub.errors import Refusal
 from kernelmill.hub.routes.cas import cas_routes
 from kernelmill.hub.routes.commit import commit_routes
 from kernelmill.hub.routes.fallback import fallback_routes
+from kernelmill.hub.routes.git import git_routes
 from kernelmill.hub.routes.lfs import lfs_routes
 from kernelmill.hub.routes.refs import ref_routes
 from kernelmill.hub.routes.repos import repo_routes
@@ -64,6 +65,7 @@ def create_app(hub: Hub) -> Starlette:
             *xet_routes(hub),
             *cas_routes(hub),
             *lfs_routes(hub),
+            *git_routes(hub),
             *fallback_routes(hub),
         ],
         middleware=[Middleware(RawPath), Middleware(RequestLog)],

@@ -104,6 +104,10 @@ class RangeNotSatisfiable(Refusal):
         self.size_bytes = size_bytes
 
 
+class GitMissing(Refusal):
+    """The request needs the git program, which this machine does not have."""
+
+
 class DataFolderError(HostError):
     """The Hub's data folder cannot be used."""
 

@@ -114,7 +114,11 @@ def test_sweep_removes_what_no_row_names_after_a_day(hub: Hub, tmp_path: Path) -
     for key in (*stored(hub), "parts/upload/1"):
         if key != young:
             os.utime(hub.settings.data / "objects" / key, (yesterday, yesterday))
-    assert sweep(hub) == 2
+    left = hub.scratch / "git-left"
+    (left / "refs").mkdir(parents=True)
+    os.utime(left, (yesterday, yesterday))
+    assert sweep(hub) == 3
+    assert not left.exists()
     assert old not in stored(hub)
     assert young in stored(hub)
     assert content(hub, file, 0, len(NOISE)) == NOISE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import tempfile
 import time
 from contextlib import contextmanager
@@ -126,7 +127,10 @@ def sweep(hub: Hub) -> int:
     horizon = time.time() - GARBAGE_AGE_S
     stale = [path for path in hub.scratch.iterdir() if path.stat().st_mtime < horizon]
     for path in stale:
-        path.unlink(missing_ok=True)
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
     old = hub.blobs.list_keys("git", older_than_s=horizon)
     # NOTE: the rows are read after the keys: a pack published in between is not garbage.
     known = {pack_key(repo, name) for repo, name in read_pack_names(hub.database)}

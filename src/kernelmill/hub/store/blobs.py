@@ -41,6 +41,14 @@ class FolderBlobs:
         with (self._root / key).open("rb") as file:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
+    def link(self, key: str, target: Path) -> None:
+        """Make the content under ``key`` readable at ``target``, which is new.
+
+        Raises:
+            FileNotFoundError: nothing is stored there.
+        """
+        target.symlink_to((self._root / key).resolve(strict=True))
+
     def delete(self, *keys: str) -> None:
         """Forget ``keys``; those that are missing are no error."""
         for key in keys:
