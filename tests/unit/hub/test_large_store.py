@@ -17,6 +17,7 @@ from kernelmill.hub.service.hub import open_hub, sweep
 from kernelmill.hub.service.ingest import ingest, receiver
 from kernelmill.hub.service.large import stream_file
 from kernelmill.hub.service.tickets import TicketOffice
+from kernelmill.hub.service.xet import XetSession, answer_dedup_query
 from kernelmill.hub.settings import Settings
 from kernelmill.hub.store.large import Audience
 from kernelmill.hub.store.repos import delete_repo
@@ -100,6 +101,24 @@ def test_file_is_told_of_only_where_it_was_sent(hub: Hub) -> None:
     assert hub.large.xorbs_for(NOBODY, [xorb.hash]) == {}
     with pytest.raises(RepoNotFound, match="deleted meanwhile"):
         put(hub, repo.id, NOISE[:1000])
+
+
+def test_dedup_query_names_what_the_repository_holds_once_in_a_session(hub: Hub) -> None:
+    repo, _ = make_repo(hub)
+    builds = [put(hub, repo.id, NOISE[: 600_000 + 9000 * number]) for number in range(12)]
+    names = [xorb.hash for xorb in hub.large.newest_xorbs(repo.id, limit=100)]
+    assert len(names) == len(builds)
+    session = XetSession(repo=repo, bearer=None, id="one")
+    told = answer_dedup_query(hub, session, bytes(32))
+    assert told is not None
+    assert all(name in told for name in names)
+    assert answer_dedup_query(hub, session, bytes(32)) is None
+    known = hub.large.newest_xorbs(repo.id, limit=100)[-1].index.hash_at(0)
+    again = answer_dedup_query(hub, session, known)
+    assert again is not None
+    assert [name in again for name in names] == [False] * 11 + [True]
+    other = answer_dedup_query(hub, XetSession(repo=repo, bearer=None, id="two"), bytes(32))
+    assert other == told  # clients keep replies by their bytes
 
 
 def test_sweep_removes_what_no_row_names_after_a_day(hub: Hub, tmp_path: Path) -> None:

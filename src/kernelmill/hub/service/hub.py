@@ -14,6 +14,7 @@ from kernelmill.hub.errors import DataFolderError, SettingError
 from kernelmill.hub.service.tickets import TicketOffice
 from kernelmill.hub.settings import Settings
 from kernelmill.hub.store.blobs import FolderBlobs
+from kernelmill.hub.store.cache import Cache
 from kernelmill.hub.store.database import Database, open_sqlite
 from kernelmill.hub.store.large import LargeStore
 from kernelmill.hub.store.objects import ObjectStore, pack_key
@@ -28,6 +29,7 @@ log = logging.getLogger(__name__)
 
 DATABASE: Final = "hub.sqlite3"
 GARBAGE_AGE_S: Final = 24 * 3600
+TOLD_SESSIONS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +42,8 @@ class Hub:
     objects: ObjectStore
     large: LargeStore
     tickets: TicketOffice
+    told: Cache[str, bool]
+    """Xet sessions that were told what their repository holds. Forgetting costs a repetition."""
 
     @property
     def scratch(self) -> Path:
@@ -89,6 +93,7 @@ def open_hub(settings: Settings) -> Hub:
         objects=objects,
         large=LargeStore(database, blobs),
         tickets=TicketOffice(database.secret("ticket_secret")),
+        told=Cache(TOLD_SESSIONS),
     )
 
 

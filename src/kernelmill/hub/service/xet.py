@@ -13,7 +13,7 @@ from kernelmill.hub.errors import BadTicket, BadXetToken, InvalidRequest, LargeF
 from kernelmill.hub.service.ingest import mapped
 from kernelmill.hub.service.large import Span, audience, spans_of
 from kernelmill.hub.store.accounts import find_bearer_by_digest
-from kernelmill.hub.store.repos import find_repo_by_id
+from kernelmill.hub.store.repos import find_repo_by_id, new_id
 from kernelmill.hub.wire.hashes import hash_text
 from kernelmill.hub.wire.shards import render_dedup_shard
 from kernelmill.hub.wire.xorbs import read_xorb
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 Mode = Literal["read", "write"]
 
-KNOWN_XORBS: Final = 8
-"""A reply to a dedup query names so many of the repository's newest xorbs beside the one found."""
+KNOWN_XORBS: Final = 256
+KNOWN_CHUNKS: Final = 16_384
+"""The first reply to a dedup query names the newest xorbs, up to so many chunks: about 1 GiB."""
 DAY_S: Final = 24 * 3600
 
 
@@ -40,6 +41,8 @@ class XetSession:
 
     repo: Repo
     bearer: Bearer | None
+    id: str
+    """Different for each token, so that nobody is told the same twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +69,9 @@ def issue_token(hub: Hub, repo: Repo, bearer: Bearer | None, mode: Mode) -> tupl
     """Return a token for one repository, and the Unix time until which it is good."""
     expires_s = hub.tickets.expiry(hub.settings.ticket_s)
     digest = bearer.digest if bearer is not None else ""
-    token = hub.tickets.issue(f"xet-{mode}", expires_s=expires_s, repo=repo.id, bearer=digest)
+    token = hub.tickets.issue(
+        f"xet-{mode}", expires_s=expires_s, repo=repo.id, bearer=digest, id=new_id()
+    )
     return token, expires_s
 
 
@@ -103,7 +108,7 @@ def session_of(hub: Hub, ticket: Ticket, mode: Mode) -> XetSession:
     repo = auth.check_read(bearer, repo, "of this token")
     if mode == "write":
         auth.check_write(bearer, repo.namespace)
-    return XetSession(repo=repo, bearer=bearer)
+    return XetSession(repo=repo, bearer=bearer, id=str(ticket.claims.get("id", "")))
 
 
 def add_xorb(hub: Hub, session: XetSession, name: bytes, source: Path) -> bool:
@@ -150,10 +155,12 @@ def reconstruct(hub: Hub, file: LargeFile, wanted: range) -> Reconstruction:
 def answer_dedup_query(hub: Hub, session: XetSession, chunk: bytes) -> bytes | None:
     """Return a shard with chunks that need not be sent again; None when there are none.
 
-    Besides the xorb that holds the chunk it names the repository's newest ones: a kernel's next
-    build changes the first chunk, which is the one that clients ask for, and little else.
+    Besides the xorb that holds the chunk the first reply names the repository's newest ones: a
+    kernel's next build changes the first chunk, which is the one that clients ask for, and
+    little else.
     """
-    xorbs = {x.hash: x for x in hub.large.newest_xorbs(session.repo.id, limit=KNOWN_XORBS)}
+    xorbs = {} if hub.told.get(session.id) else _newest_xorbs(hub, session.repo)
+    hub.told.put(session.id, True)
     found = hub.large.find_chunks([chunk]).get(chunk)
     if found is not None:
         name = hub.large.xorb(found[0]).hash
@@ -169,6 +176,17 @@ def answer_dedup_query(hub: Hub, session: XetSession, chunk: bytes) -> bytes | N
         created_s=today,
         expires_s=today + 7 * DAY_S,
     )
+
+
+def _newest_xorbs(hub: Hub, repo: Repo) -> dict[bytes, Xorb]:
+    xorbs: dict[bytes, Xorb] = {}
+    chunks = 0
+    for xorb in hub.large.newest_xorbs(repo.id, limit=KNOWN_XORBS):
+        chunks += len(xorb.index)
+        if chunks > KNOWN_CHUNKS:
+            break
+        xorbs[xorb.hash] = xorb
+    return xorbs
 
 
 def _merge(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:

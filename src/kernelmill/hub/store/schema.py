@@ -109,6 +109,7 @@ XORBS: Final = Table(
     Column("raw_bytes", BigInteger, nullable=False),
     Column("idx", LargeBinary, nullable=False),  # wire.xorbs.CHUNK_RECORD of each chunk
     Column("created_ms", BigInteger, nullable=False),
+    sqlite_autoincrement=True,  # what processes remember by an id must not become another xorb
 )
 
 CHUNKS: Final = Table(

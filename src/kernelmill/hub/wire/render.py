@@ -66,7 +66,11 @@ def revision_json(
                     sibling["lfs"] = lfs_json(entry.large, entry.pointer_bytes, key="sha256")
             siblings.append(sibling)
     moved = {"lastModified": date(when.commit_time * 1000)}
-    return repo_json(repo) | moved | {"sha": commit, "siblings": siblings}
+    body = repo_json(repo) | moved | {"sha": commit}
+    if repo.kind == "kernel" and not has_blobs:
+        # NOTE: huggingface_hub before 1.22 trips over them in kernels, and lists the tree without.
+        return body
+    return body | {"siblings": siblings}
 
 
 def entry_json(entry: Entry, last: tuple[str, Commit] | None) -> Json:
