@@ -15,7 +15,7 @@ PYTEST := $(PY) -m pytest -n $(WORKERS) --dist loadfile
 PIP := -m pip --disable-pip-version-check install --quiet
 export KERNELMILL_REQUIRE_ALL := $(REQUIRE_ALL)
 
-.PHONY: help setup demo test unit test-long lint types gen bench system-packages clean
+.PHONY: help setup demo test unit test-long reproduce lint types gen bench system-packages clean
 .DEFAULT_GOAL := help
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo "make test             set up and run lint, types and every test but the long ones"
 	@echo "make unit             the unit tests (a minute)"
 	@echo "make test-long        the long tests"
+	@echo "make reproduce        build the examples from their locks, and compare with the recorded hashes"
 	@echo "make lint types       ruff, import rules; mypy"
 	@echo "make gen              regenerate the generated documents"
 	@echo "make bench            the benchmarks"
@@ -68,14 +69,30 @@ setup: .venv/ready
 demo: .venv/ready
 	@$(PY) -m demo $(DEMO_ARGS)
 
-test: .venv/ready .venv-peer/ready .venv-transformers/ready .venv-cuda/ready lint types
+# What release builds are made of, for the tests of them: Debian's compiler, wheels of CMake, zig and PyTorch.
+SDKS := .cache/sdks
+.cache/sdks/ready: .venv/ready src/kernelmill/builder/data/toolchains.toml
+	@echo "fetching SDKs (Debian packages and wheels, about 0.4 GB on the first run)"
+	@KERNELMILL_SDKS=$(SDKS) $(PY) -m kernelmill.builder sdk fetch --force \
+	  cxx-12.2.0 tools-1 zig-0.17.1 abi-stubs-2.28 torch-2.13.0 >/dev/null && touch $@ || \
+	  echo "make: no SDKs: tests of release builds are skipped" >&2
+
+test: .venv/ready .venv-peer/ready .venv-transformers/ready .venv-cuda/ready .cache/sdks/ready lint types
 	$(PYTEST) -m "not long" $(PYTEST_ARGS)
 
 unit: .venv/ready
 	$(PYTEST) tests/unit -m "not property" $(PYTEST_ARGS)
 
-test-long: .venv/ready .venv-peer/ready .venv-transformers/ready .venv-cuda/ready
+test-long: .venv/ready .venv-peer/ready .venv-transformers/ready .venv-cuda/ready .cache/sdks/ready
 	$(PY) -m pytest -m long $(PYTEST_ARGS)
+
+# Builds what the locks of the examples name, and compares with the hashes beside them (an hour on 2 cores).
+REPRODUCE ?= $(patsubst %/build.sha256,%,$(wildcard examples/*/build.sha256))
+reproduce: .cache/sdks/ready
+	@for kernel in $(REPRODUCE); do \
+	  KERNELMILL_SDKS=$(SDKS) $(PY) -m kernelmill.builder sdk fetch --locked $$kernel >/dev/null && \
+	  KERNELMILL_SDKS=$(SDKS) $(PY) -m kernelmill.builder reproduce --expected $$kernel || exit; \
+	done
 
 lint: .venv/ready
 	.venv/bin/ruff check .

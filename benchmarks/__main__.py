@@ -24,7 +24,7 @@ def main() -> int:
             *(str(gemm / "benchmarks" / "benchmark.py"), str(gemm)),
             *("--json", str(REPORTS / "gemm.json")),
         )
-    for name in ("spec", "hub", "loading", "emulator", "builder"):
+    for name in ("spec", "hub", "loading", "emulator", "builder", "caches"):
         report = str(REPORTS / f"{name}.json")
         failed += run("-m", f"benchmarks.{name}", "--json", report)
     return failed

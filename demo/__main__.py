@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Console
 
+from demo import release
 from demo.hub import RunningHub, serving
 from demo.report import (
     EMULATED_HEAD,
@@ -45,8 +46,9 @@ class DemoError(Exception):
 class Demo:
     """The steps, in order, over one work folder that is removed at the end."""
 
-    def __init__(self, work: Path, console: Console) -> None:
+    def __init__(self, work: Path, console: Console, *, is_release: bool) -> None:
         self.work = work
+        self.is_release = is_release
         self.console = console
         self.start = time.monotonic()
         self.results: dict[str, Any] = {"version": 1}
@@ -79,6 +81,9 @@ class Demo:
         """Build the flagship for the CPU of this machine and, cross-compiled, for gfx942."""
         ignore = shutil.ignore_patterns("build", "__pycache__", ".pytest_cache")
         shutil.copytree(ROOT / "examples" / "gemm", self.source, ignore=ignore)
+        if self.is_release:
+            release.build_release(self, ROOT / ".cache")
+            return
         for backend, how in (
             ("cpu", "against the installed PyTorch"),
             ("rocm", "gfx942, cross-compiled where there is no ROCm SDK"),
@@ -121,7 +126,7 @@ class Demo:
 
     def show_device_code(self) -> None:
         """Read the gfx942 code object: FP8 MFMA, registers, LDS, and no spills."""
-        (variant,) = self.source.glob("build/*rocm*")
+        (variant,) = (it.parent for it in self.source.glob("build/*rocm*/metadata.json"))
         self.step(f"inspect {variant.name}")
         report = json.loads(self.command("kernelmill.builder", "inspect", str(variant), "--json"))
         (code_object,) = report["code_objects"]
@@ -215,6 +220,8 @@ def run(demo: Demo, *, keep: bool) -> None:
         demo.show_device_code()
         demo.emulate(env)
         demo.run_snippet(env)
+        if demo.is_release:
+            release.reproduce(demo, REPOSITORY, ROOT / ".cache", env)
         if keep:
             demo.say(
                 "the Hub stays until Ctrl-C; in another terminal:\n"
@@ -232,12 +239,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make demo", allow_abbrev=False)
     parser.add_argument("--keep", action="store_true", help="leave the Hub running until Ctrl-C")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every number to FILE")
+    parser.add_argument(
+        "--release",
+        action="store_true",
+        help="build from the lock in a sandbox, and reproduce what was uploaded (takes longer)",
+    )
     args = parser.parse_args()
     console = Console(stderr=False, width=None if sys.stdout.isatty() else 132)
     cache = ROOT / ".cache"
     cache.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="demo-", dir=cache) as folder:
-        demo = Demo(Path(folder), console)
+        demo = Demo(Path(folder), console, is_release=args.release)
         try:
             run(demo, keep=args.keep)
         except (DemoError, RuntimeError) as error:

@@ -2,7 +2,7 @@
   description = "FP8 block-scaled GEMM for gfx942 and CPUs";
 
   inputs = {
-    kernel-builder.url = "github:huggingface/kernel-builder";
+    kernel-builder.url = "path:../.."; # in a repository of its own: the address of kernelmill's
   };
 
   outputs =

@@ -9,22 +9,25 @@ import pytest
 from kernels import get_local_kernel
 
 ROOT = Path(os.environ.get("KERNEL_UNDER_TEST", Path(__file__).parent.parent))
+DEVICE = os.environ.get("KERNEL_TEST_DEVICE", "cpu")
 
 
 @pytest.fixture(scope="module")
 def kernel() -> ModuleType:
-    return get_local_kernel(ROOT, backend="cpu")
+    return get_local_kernel(ROOT, backend=DEVICE)
 
 
 def test_scale_takes_tensors_of_torch(kernel: ModuleType) -> None:
     torch = pytest.importorskip("torch")
-    x = torch.arange(5.0)
+    x = torch.arange(5.0, device=DEVICE)
     out = torch.empty_like(x)
     kernel.scale(out, x, 3.0)
     assert torch.equal(out, 3 * x)
 
 
 def test_scale_takes_arrays_of_numpy(kernel: ModuleType) -> None:
+    if DEVICE != "cpu":
+        pytest.skip("arrays of NumPy are on the CPU")
     numpy = pytest.importorskip("numpy")
     x = numpy.arange(5, dtype=numpy.float32)
     kernel.scale(x, x, -1.0)
@@ -33,7 +36,7 @@ def test_scale_takes_arrays_of_numpy(kernel: ModuleType) -> None:
 
 def test_scale_refuses_what_it_cannot_read(kernel: ModuleType) -> None:
     torch = pytest.importorskip("torch")
-    x = torch.zeros(4)
+    x = torch.zeros(4, device=DEVICE)
     with pytest.raises(TypeError, match="scale: x is not float32"):
         kernel.scale(x, x.double(), 1.0)
     with pytest.raises(ValueError, match="scale: out has 4 elements, x has 2"):

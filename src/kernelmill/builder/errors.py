@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelmill.spec.errors import HostError, InputError, KernelError
+from kernelmill.spec.errors import HostError, HubError, InputError, KernelError
 
 
 def install_hint(extra: str) -> str:
@@ -38,6 +38,16 @@ class SdkMissing(SdkError):
         self.name = name
 
 
+class CacheError(HubError):
+    """A binary cache refused, failed, or cannot be reached."""
+
+
+class EntryRefused(CacheError):
+    """An entry of a binary cache is not what it says it is, or nobody who is trusted says so."""
+
+    exit_code = 1
+
+
 class CompileError(KernelError):
     """The compiler or the linker refused the kernel's sources."""
 
@@ -56,6 +66,10 @@ class CheckError(KernelError):
     """A binary is not what was asked for."""
 
     exit_code = 1
+
+
+class ReproductionError(InputError):
+    """A build cannot be made again: what it was made of is not known, or not here."""
 
 
 class TrialError(HostError):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from kernelmill.builder.package import Origin
     from kernelmill.builder.pipeline import BuiltKernel
     from kernelmill.builder.plan import BuildPlan
     from kernelmill.builder.request import Goal
@@ -39,6 +40,8 @@ class Job:
     python: str
     wants_abi_stubs: bool | None = None
     """Whether to link for manylinux_2_28; None: if the SDK for it is here."""
+    origin: Origin | None = None
+    """Where the sources come from; None to ask git."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +165,7 @@ def _build(
             on_line=on_line,
             # Who insists on it is told when it was not reached.
             is_release=job.wants_abi_stubs is True,
+            origin=job.origin,
         )
     except KernelError as error:
         return None, error

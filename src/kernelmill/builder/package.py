@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kernelmill import __version__
 from kernelmill.builder.render.metadata import draft_metadata
 from kernelmill.spec.digest import digest_files, is_covered
-from kernelmill.spec.metadata import BuildRecord, Metadata, Provenance, SourceState, dumps
+from kernelmill.spec.errors import MetadataError
+from kernelmill.spec.metadata import BuildRecord, Metadata, Provenance, SourceState, dumps, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from kernelmill.builder.render.metadata import Build
+    from kernelmill.spec.metadata import BuildMode, Isolation
 
 METADATA_NAME = "metadata.json"
 OUTPUT_FOLDER = "build"
 """Where finished variants are, in the kernel's folder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """What a build is told of itself, where it could not find it out or must not look."""
+
+    source: SourceState | None = None
+    """The commit of the kernel's sources."""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    """Name -> sha256 of what decides the build, beside sources and SDKs: its lock."""
+    mode: BuildMode = "develop"
+    isolation: Isolation | None = None
+    """What kept everything else away from a release build."""
 
 
 def variant_files(folder: Path) -> Iterator[tuple[str, bytes]]:
@@ -35,18 +50,30 @@ def finish_metadata(
     source: SourceState | None,
     compilers: Mapping[str, str],
     inputs: Mapping[str, str],
+    origin: Origin | None = None,
 ) -> Metadata:
-    """Return the metadata of the files in ``folder``: what they are and where they come from."""
+    """Return the metadata of the files in ``folder``: what they are and where they come from.
+
+    Args:
+        plan: what was built.
+        folder: holds the files.
+        source: the commit of the kernel's sources.
+        compilers: role -> version.
+        inputs: name -> sha256.
+        origin: what a release build was told.
+    """
+    told = origin or Origin()
     builder = SourceState(version=__version__)
     return replace(
         draft_metadata(plan),
         digest=digest_files(variant_files(folder)),
         provenance=Provenance(kernel_builder=builder, kernel=source or SourceState()),
         build=BuildRecord(
-            mode="develop",
+            mode=told.mode,
+            isolation=told.isolation,
             is_cross=plan.is_cross,
             compilers=compilers,
-            inputs=inputs,
+            inputs={**inputs, **told.inputs},
         ),
     )
 
@@ -54,6 +81,22 @@ def finish_metadata(
 def write_metadata(folder: Path, metadata: Metadata) -> None:
     """Write ``metadata.json``, the last file of a variant."""
     (folder / METADATA_NAME).write_text(dumps(metadata), encoding="utf-8", newline="\n")
+
+
+def read_metadata(folder: Path) -> Metadata:
+    """Return the metadata of the variant in ``folder``.
+
+    Raises:
+        MetadataError: there is none, or it cannot be read; names the file.
+    """
+    place = folder / METADATA_NAME
+    try:
+        content = place.read_text(encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise MetadataError(
+            f"cannot be read: {error.strerror}", where=str(place), hint="build the variant again"
+        ) from error
+    return parse(content, where=str(place))
 
 
 def replace_folder(new: Path, target: Path, *, trash: Path) -> None:

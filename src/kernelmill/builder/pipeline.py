@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from kernelmill.binary.symbols import Linkage
     from kernelmill.builder.check import Finding
+    from kernelmill.builder.package import Origin
     from kernelmill.builder.plan import BuildPlan
     from kernelmill.builder.request import Goal
     from kernelmill.builder.sdk.store import Sdk, Store
@@ -130,6 +131,7 @@ def build_variant(
     on_line: Callable[[str], None],
     manylinux: str = DEFAULT_POLICY,
     is_release: bool = False,
+    origin: Origin | None = None,
 ) -> BuiltKernel:
     """Build one variant into ``build/<variant>/``, which is replaced only by a whole one.
 
@@ -141,6 +143,7 @@ def build_variant(
         on_line: called with each line that a tool prints.
         manylinux: the policy of the oldest system to run on.
         is_release: whether a binary that asks for a newer system is refused, or warned of.
+        origin: where the sources come from; None to ask git.
 
     Raises:
         CompileError: the sources do not compile.
@@ -167,7 +170,7 @@ def build_variant(
         )
         require_no_findings(findings, where=str(plan.variant))
         _warn(plan, (*portability, *check_doubts(staged, plan.variant)), on_line)
-        metadata = _describe(plan, tree, toolchain, staged)
+        metadata = _describe(plan, tree, toolchain, staged, origin)
         write_metadata(staged, metadata)
         target = tree.root / OUTPUT_FOLDER / str(plan.variant)
         replace_folder(staged, target, trash=workspace.folder / "old")
@@ -223,11 +226,15 @@ def unseen_symbols(linkage: Linkage, torch: TorchTarget, backend: Backend) -> fr
     return frozenset()
 
 
-def _describe(plan: BuildPlan, tree: KernelTree, toolchain: Toolchain, staged: Path) -> Metadata:
+def _describe(
+    plan: BuildPlan, tree: KernelTree, toolchain: Toolchain, staged: Path, origin: Origin | None
+) -> Metadata:
+    files = built_from(tree, plan.backend)
     return finish_metadata(
         plan,
         staged,
-        source=probe_source_state(tree.root, built_from(tree, plan.backend)),
+        source=origin.source if origin else probe_source_state(tree.root, files),
+        origin=origin,
         compilers=compiler_versions(
             toolchain, plan.backend, plan.archs or (), plan.variant.compute.version
         ),

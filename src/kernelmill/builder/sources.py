@@ -246,6 +246,12 @@ def _entries(manifest: Manifest) -> Iterator[tuple[KeyPath, str, bool]]:
             yield (*key_path, "include", index), path, True
 
 
+def include_folders(manifest: Manifest) -> tuple[str, ...]:
+    """Return the include folders of all tables, relative to the kernel's, each once."""
+    tables = [table for _, table in _source_tables(manifest)]
+    return tuple(dict.fromkeys(folder for table in tables for folder in table.include))
+
+
 def _problem(root: Path, path: str, *, is_folder: bool) -> str:
     if is_folder:
         return "" if (root / path).is_dir() else f"no such folder {path!r}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import TYPE_CHECKING
 
 from kernelmill.hub.errors import BadCredentials, Forbidden, HiddenRepo, NotSignedIn, RepoNotFound
@@ -23,12 +24,30 @@ def identify(database: Database, header: str | None) -> Bearer | None:
     """
     if header is None:
         return None
-    scheme, _, token = header.partition(" ")
-    bearer = find_bearer(database, token.strip()) if scheme.lower() == "bearer" else None
+    token = _token_in(header)
+    bearer = find_bearer(database, token) if token else None
     if bearer is None:
-        # The client looks for exactly this text, to tell a bad token from a hidden repository.
-        raise BadCredentials("Invalid credentials in Authorization header")
+        raise _bad_credentials()
     return bearer
+
+
+def _bad_credentials() -> BadCredentials:
+    # The client looks for exactly this text, to tell a bad token from a hidden repository.
+    return BadCredentials("Invalid credentials in Authorization header")
+
+
+def _token_in(header: str) -> str:
+    """Return the token of a header: a bearer's, or git's user and password."""
+    scheme, _, value = header.partition(" ")
+    if scheme.lower() == "bearer":
+        return value.strip()
+    if scheme.lower() != "basic":
+        return ""
+    try:
+        user, _, password = base64.b64decode(value.strip(), validate=True).decode().partition(":")
+    except ValueError:
+        return ""
+    return password or user
 
 
 def is_admin(bearer: Bearer | None) -> bool:
@@ -44,6 +63,11 @@ def namespaces(bearer: Bearer | None) -> Iterable[str]:
 def can_read(bearer: Bearer | None, repo: Repo) -> bool:
     """Say whether the asker may know of a repository."""
     return not repo.is_private or is_admin(bearer) or repo.namespace in namespaces(bearer)
+
+
+def can_read_private(bearer: Bearer | None, namespace: str) -> bool:
+    """Say whether the asker may see what is private in a namespace."""
+    return is_admin(bearer) or namespace.lower() in {it.lower() for it in namespaces(bearer)}
 
 
 def check_read(bearer: Bearer | None, repo: Repo | None, name: str) -> Repo:

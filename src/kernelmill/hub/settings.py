@@ -19,7 +19,10 @@ class Settings:
     data: Path
     """The folder that holds everything the Hub keeps."""
     max_upload_bytes: int = 2 * GIB
-    """Largest body of one commit request. Files travel as base64: 4/3 of their size."""
+    """Largest body of one commit request, where files travel as base64 (4/3 of their size), and of
+    one archive of a binary cache."""
+    max_nar_bytes: int = 16 * GIB
+    """Largest tree of a binary cache's entry, unpacked: more than any compiler's."""
     max_json_bytes: int = 16 * MIB
     """Largest body of any other request."""
     max_operations: int = 100_000
@@ -34,3 +37,11 @@ class Settings:
     """Tree entries in one reply when each carries its last commit."""
     commit_threads: int = 4
     """Commits written at once; reads have threads of their own."""
+    max_file_bytes: int = 64 * GIB
+    """Largest file of the large file store."""
+    max_shard_bytes: int = 64 * MIB
+    """Largest description of what uploaded files are made of."""
+    lfs_part_bytes: int = 32 * MIB
+    """LFS uploads of clients that offer it come in parts of this size."""
+    ticket_s: int = 3600
+    """How long a signed address or a Xet token is good."""

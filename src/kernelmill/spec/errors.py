@@ -77,6 +77,10 @@ class SignatureError(InputError):
     """A signature file or a key is not one."""
 
 
+class CacheEntryError(InputError):
+    """What describes an entry of a binary cache is wrong."""
+
+
 class PublicationError(InputError):
     """What is to be uploaded is not a publishable kernel."""
 

@@ -52,8 +52,10 @@ __all__ = [
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _THREE_NUMBERS: Final = re.compile(r"(?:0|[1-9][0-9]{0,8})(?:\.(?:0|[1-9][0-9]{0,8})){2}")
 BuildMode = Literal["develop", "release"]
+Isolation = Literal["sandbox", "none"]
 _ALGORITHMS: Final[tuple[Algorithm, ...]] = ("sha256", "sha512")
 _MODES: Final[tuple[BuildMode, ...]] = ("develop", "release")
+_ISOLATIONS: Final[tuple[Isolation, ...]] = ("sandbox", "none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +88,8 @@ class BuildRecord:
     """Role, such as ``hip`` -> the compiler's own version line."""
     inputs: Mapping[str, str] = field(default_factory=dict)
     """Name of an input -> its sha256."""
+    isolation: Isolation | None = None
+    """What kept the rest of the machine away from a release build."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,6 +285,9 @@ def _build_record(value: object, place: Place) -> BuildRecord:
         is_cross=item.required("cross", boolean, stand_in=False),
         compilers=item.optional("compilers", _strings, default={}),
         inputs=item.optional("inputs", _strings, default={}),
+        isolation=item.optional(
+            "isolation", or_null(choice("isolation", _ISOLATIONS)), default=None
+        ),
     )
 
 
@@ -346,9 +353,11 @@ def _source_json(state: SourceState) -> dict[str, object]:
 
 
 def _build_json(build: BuildRecord) -> dict[str, object]:
-    return {
+    document = {
         "mode": build.mode,
+        "isolation": build.isolation,
         "cross": build.is_cross,
         "compilers": dict(sorted(build.compilers.items())),
         "inputs": dict(sorted(build.inputs.items())),
     }
+    return _present(document)

@@ -39,6 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action=BooleanOptionalAction,
         help="link for manylinux_2_28, with the SDK abi-stubs; by default if it is here",
     )
+    _add_release(parser)
     parser.add_argument(
         "--executor",
         type=parse_executor,
@@ -55,6 +56,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_json(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help="print what the tools print")
+
+
+def _add_release(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of a release build."""
+    parser.add_argument(
+        "--release",
+        action="store_true",
+        help="build what build.lock names in a sandbox, reproducibly; by default all of it",
+    )
+    parser.add_argument(
+        "--allow-unsandboxed",
+        action="store_true",
+        help="with --release: where no sandbox is possible, build without one, and record that",
+    )
+    parser.add_argument(
+        "--no-cache",
+        action="store_true",
+        help="with --release: build also what the caches of KERNELMILL_CACHES have",
+    )
+    parser.add_argument(
+        "--record-hashes",
+        action="store_true",
+        help="with --release: write build.sha256, which `reproduce --expected` compares with",
+    )
 
 
 def _positive(text: str) -> int:

@@ -22,11 +22,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kernelmill.builder.noarch.plan import NoarchPlan
+    from kernelmill.builder.package import Origin
     from kernelmill.builder.sources import KernelTree
 
 
-def build_noarch(plan: NoarchPlan, tree: KernelTree) -> Path:
+def build_noarch(plan: NoarchPlan, tree: KernelTree, *, origin: Origin | None = None) -> Path:
     """Build one variant into ``build/<variant>/``, which is replaced only by a whole one.
+
+    Args:
+        plan: what to build.
+        tree: the sources.
+        origin: where the sources come from; None to ask git.
 
     Raises:
         CheckError: a Python file cannot be compiled, or imports the kernel by its own name.
@@ -45,7 +51,10 @@ def build_noarch(plan: NoarchPlan, tree: KernelTree) -> Path:
         metadata = finish_metadata(
             plan,
             stage,
-            source=probe_source_state(tree.root, (MANIFEST_NAME, *plan.files)),
+            source=origin.source
+            if origin
+            else probe_source_state(tree.root, (MANIFEST_NAME, *plan.files)),
+            origin=origin,
             compilers={},
             inputs={"build.toml": tree.manifest_sha256},
         )

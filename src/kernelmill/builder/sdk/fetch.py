@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
 
 from kernelmill.builder.errors import SdkError
 from kernelmill.builder.sdk.format import SdkInput
@@ -27,6 +28,8 @@ _PLATFORMS: Final = ("manylinux_2_28", "manylinux_2_27", "manylinux2014", "manyl
                      "manylinux2010", "manylinux_2_12", "manylinux_2_5", "manylinux1")  # fmt: skip
 _SEPARATORS: Final = re.compile(r"[-_.]+")
 _TIMEOUT_S: Final = 20
+_PIP_HINT: Final = "pip download --no-deps --dest {folder} {name}=={version}"
+_APT_HINT: Final = "cd {folder} && apt-get download {name}={version}"
 
 
 def get_file(
@@ -40,7 +43,8 @@ def get_file(
         offline: the folder of files to use in place of an index.
         scratch: where to download to.
         note: called with a line for each step.
-        cxx: this machine's C++ compiler, which knows where its libraries are.
+        cxx: this machine's C++ compiler, which knows where its libraries are, or the tree of
+            the SDK ``cxx``.
 
     Raises:
         SdkError: it cannot be had, or is not the file that is known under its name.
@@ -50,6 +54,8 @@ def get_file(
         path = _local_library(wanted.name, cxx)
     elif offline is not None:
         path = _from_folder(wanted, offline)
+    elif wanted.source == "debian":
+        path = _download_deb(wanted, scratch / wanted.name, note)
     else:
         path = _download(wanted, platform, scratch / wanted.name, note)
     found = SdkInput(
@@ -75,6 +81,9 @@ def _check(found: SdkInput, wanted: Wanted, path: Path, note: Note) -> None:
 
 
 def _local_library(name: str, cxx: str) -> Path:
+    """Return a library of a compiler, or of the SDK whose tree is the folder ``cxx``."""
+    if Path(cxx).is_dir():
+        return next(Path(cxx).glob(f"usr/lib/*-linux-gnu/{name}")).resolve()
     done = subprocess.run(
         [cxx, f"-print-file-name={name}"],
         capture_output=True,
@@ -89,19 +98,28 @@ def _local_library(name: str, cxx: str) -> Path:
 
 
 def _from_folder(wanted: Wanted, folder: Path) -> Path:
+    is_deb = wanted.source == "debian"
     try:
-        files = sorted(it for it in folder.iterdir() if it.suffix == ".whl")
+        files = sorted(it for it in folder.iterdir() if it.suffix == (".deb" if is_deb else ".whl"))
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=str(folder)) from error
-    fitting = [it for it in files if _is_wheel_of(it.name, wanted)]
+    is_fitting = _is_deb_of if is_deb else _is_wheel_of
+    fitting = [it for it in files if is_fitting(it.name, wanted)]
     fitting.sort(key=lambda it: it.name not in wanted.known)
     if not fitting:
+        what, command = ("package", _APT_HINT) if is_deb else ("wheel", _PIP_HINT)
         raise InputError(
-            f"no wheel of {wanted.name} {wanted.version} here",
+            f"no {what} of {wanted.name} {wanted.version} here",
             where=str(folder),
-            hint=f"pip download --no-deps --dest {folder} {wanted.name}=={wanted.version}",
+            hint=command.format(name=wanted.name, version=wanted.version, folder=folder),
         )
     return fitting[0]
+
+
+def _is_deb_of(file: str, wanted: Wanted) -> bool:
+    # apt writes a colon of the version as %3a.
+    name, _, rest = unquote(file).partition("_")
+    return name == wanted.name and rest.partition("_")[0] == wanted.version
 
 
 def _is_wheel_of(file: str, wanted: Wanted) -> bool:
@@ -130,6 +148,34 @@ def _download(wanted: Wanted, platform: str, folder: Path, note: Note) -> Path:
         )
     note(f"got {found[0].name}, {shown_size(found[0].stat().st_size)}")
     return found[0]
+
+
+def _download_deb(wanted: Wanted, folder: Path, note: Note) -> Path:
+    word = f"{wanted.name}={wanted.version}"
+    folder.mkdir(parents=True)
+    note(f"apt-get download {word}")
+    if not _run_apt(word, folder):
+        note(f"Debian has dropped {word}: taking the {wanted.name} that it has now")
+        _run_apt(wanted.name, folder)
+    found = sorted(folder.glob("*.deb"))
+    if not found:
+        raise SdkError(
+            f"apt-get could not download {word}",
+            hint="see its message above; with a mirror of yours: --from FOLDER",
+        )
+    return found[0]
+
+
+def _run_apt(word: str, folder: Path) -> bool:
+    command = ["apt-get", "--quiet", "--quiet", "download", word]
+    try:
+        done = subprocess.run(command, cwd=folder, stdout=sys.stderr, check=False)
+    except OSError as error:
+        raise SdkError(
+            f"cannot run apt-get: {error.strerror}",
+            hint="get the packages on a Debian machine, and use --from FOLDER",
+        ) from error
+    return done.returncode == 0
 
 
 def download_command(wanted: Wanted, platform: str, folder: Path) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
+import tarfile
 from typing import TYPE_CHECKING
 
 from kernelmill.spec.metadata import SourceState
@@ -35,6 +37,24 @@ def probe_source_state(root: Path, files: Collection[str] = ()) -> SourceState |
         return None
     is_dirty = bool(status) or not set(listing.split("\0")).issuperset(files)
     return SourceState(version=None, commit=commit, is_dirty=is_dirty)
+
+
+def export_commit(root: Path, commit: str, target: Path) -> bool:
+    """Write the folder ``root`` as it is in ``commit`` to ``target``; whether there is such one."""
+    prefix = _git(root, "rev-parse", "--show-prefix")
+    if prefix is None or _git(root, "cat-file", "-e", f"{commit}^{{commit}}") is None:
+        return False
+    done = subprocess.run(
+        ["git", "-C", str(root), "archive", "--format=tar", f"{commit}:{prefix}"],
+        capture_output=True,
+        timeout=_TIMEOUT_S,
+        check=False,
+    )
+    if done.returncode:
+        return False
+    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as files:
+        files.extractall(target, filter="data")
+    return True
 
 
 def _git(root: Path, *arguments: str) -> str | None:

@@ -11,7 +11,7 @@ from kernelmill.spec.errors import InvalidName
 from kernelmill.spec.names import RepoId
 
 RESERVED: Final = frozenset(
-    {"api", "kernels", "models", "datasets", "spaces", "resolve", "static", "health", "new"}
+    {"api", "kernels", "models", "datasets", "spaces", "resolve", "static", "health", "new", "nix"}
 )
 COMMIT_ID: Final = re.compile(r"[0-9a-f]{40}")
 SHORT_ID: Final = re.compile(r"[0-9a-f]{5,40}")

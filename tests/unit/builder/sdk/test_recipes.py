@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import pytest
 from tests.unit.builder.sdk.wheels import C10, torch_wheel, write_wheel
@@ -242,4 +243,6 @@ def test_known_files_are_named_like_their_wheels() -> None:
         for inputs in versions.values():
             for it in inputs:
                 assert len(it.sha256) == 64
-                assert it.file.startswith((f"{it.name}-{it.version}", it.name.replace("-", "_")))
+                separator = "_" if it.file.endswith(".deb") else "-"
+                name = f"{it.name}{separator}{it.version}"
+                assert unquote(it.file).startswith((name, it.name.replace("-", "_")))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +24,8 @@ class Wanted:
     """File name -> sha256, of those that are known. Others are taken, and recorded."""
     is_local: bool = False
     """Whether it is a library that this machine's C++ compiler links to."""
+    source: Literal["index", "debian"] = "index"
+    """Where a file that is not local comes from: a wheel of an index, or Debian's packages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +81,12 @@ def recipes() -> dict[str, Recipe]:
         cuda,
         cuda_math,
         cutlass,
+        cxx,
+        shell,
+        tools,
         torch,
+        zig,
     )
 
-    return {it.KIND: it for it in (torch, abi_stubs, cuda, cuda_math, cutlass)}
+    kinds = (torch, abi_stubs, cuda, cuda_math, cutlass, cxx, tools, zig, shell)
+    return {it.KIND: it for it in kinds}

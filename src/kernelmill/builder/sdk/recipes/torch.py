@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 KIND = "torch"
 SUMMARY = "PyTorch's headers, CMake files and link stubs, from its wheel"
 
-_KEPT: Final = ("torch/include/", "torch/share/cmake/")
+_KEPT: Final = ("torch/include/", "torch/share/cmake/", "torch/utils/hipify/")
+"""The last makes the headers of a ROCm build of PyTorch of those of any other."""
 _LICENSES: Final = re.compile(r"torch-[^/]*\.dist-info/(?:licenses/)?(?P<name>LICENSE|NOTICE)")
 _LIBRARY: Final = re.compile(
     r"torch/lib/lib(?:torch|torch_cpu|torch_cuda|torch_cuda_linalg|torch_hip|torch_xpu|torch_python"

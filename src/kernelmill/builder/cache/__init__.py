@@ -1,0 +1,1 @@
+"""Binary caches in Nix's format: SDKs and builds that one machine made and others fetch."""

@@ -1,0 +1,1 @@
+"""A room for one build, with nothing in it but what was declared, and no way out."""
