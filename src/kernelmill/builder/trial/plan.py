@@ -118,7 +118,7 @@ def plan_trials(names: Sequence[str], question: Question, site: Site) -> Plan:
 
     Raises:
         SourceError: nothing is built, or not for a backend that was asked for.
-        ToolchainError: there is no GPU for what was asked for.
+        ToolchainError: there is no GPU for what was asked for, or for anything that is built.
         KernelError: what is built does not fit the installed PyTorch.
     """
     built = _backends_of(names)
@@ -134,13 +134,18 @@ def plan_trials(names: Sequence[str], question: Question, site: Site) -> Plan:
     for backend in wanted:
         if backend not in built:
             raise _not_built(backend, question)
-        objection = _objection(backend, question, site)
+        objection = _objection(backend, built[backend], question, site)
         if objection is None:
             trials += _trials_of(backend, built[backend], question, site)
         elif question.backends or len(wanted) == 1:
             raise objection
         else:
             omitted.append(f"leaving out {backend}: {objection.problem}; {objection.hint}")
+    if not trials:
+        raise ToolchainError(
+            "none of what is built can be tested here:\n  " + "\n  ".join(omitted),
+            hint=f"run the tests on a machine with such a GPU; built for: {', '.join(built)}",
+        )
     return Plan(trials=tuple(trials), omitted=tuple(omitted))
 
 
@@ -171,18 +176,26 @@ def _not_built(backend: Backend, question: Question) -> SourceError:
     )
 
 
-def _objection(backend: Backend, question: Question, site: Site) -> KernelError | None:
+def _objection(
+    backend: Backend, variants: Sequence[Variant], question: Question, site: Site
+) -> KernelError | None:
     """Say why kernels of ``backend`` cannot be executed here."""
+    can_emulate = any(isinstance(it, ArchVariant) for it in variants)
     if backend is Backend.CUDA:
         return _objection_to_cuda(question, site)
     if backend is Backend.CPU or question.emulate:
         return None
     if not site.gpus:
-        return ToolchainError("no AMD GPU here", hint="add --emulate to run without one")
+        return ToolchainError(
+            "no AMD GPU here",
+            hint="add --emulate to run without one"
+            if can_emulate
+            else "run the kernel's tests on a machine with one",
+        )
     if site.rocm is None:
         return ToolchainError(
             "the installed PyTorch is not for ROCm",
-            hint="install a PyTorch for ROCm, or add --emulate",
+            hint="install a PyTorch for ROCm" + (", or add --emulate" if can_emulate else ""),
         )
     return None
 
