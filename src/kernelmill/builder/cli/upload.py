@@ -112,7 +112,10 @@ def _compare_calls(wish: Wish, root: Path, place: str, *, env: Mapping[str, str]
         return planned.returncode
     plan = json.loads(planned.stdout)
     with TemporaryDirectory(prefix="kernel-builder-upload-") as folder:
-        hint = "check HF_ENDPOINT; --allow-api-changes does without"
+        hint = (
+            "check HF_ENDPOINT and the network; --allow-api-changes does not compare with what "
+            "the Hub has"
+        )
         repo, branch = plan["repo_id"], plan["branch"]
         earlier = fetch_python(repo, branch, Path(folder), env=env, hint=hint)
         if earlier is None:
@@ -132,10 +135,10 @@ def _hub_env(args: argparse.Namespace) -> dict[str, str]:
 
 
 def require_possible(args: argparse.Namespace) -> None:
-    """Stop here when the arguments ask for what no upload can do.
+    """Stop here when the arguments ask for what no upload can do, or say not where to.
 
     Raises:
-        PlanError: they do.
+        InputError: they do, or there is no kernel.
     """
     from kernelmill.builder.errors import PlanError  # noqa: PLC0415 - for `--help`
     from kernelmill.builder.publishing import parse_endpoint  # noqa: PLC0415 - as above
@@ -148,6 +151,27 @@ def require_possible(args: argparse.Namespace) -> None:
         )
     if args.against:
         parse_endpoint(args.against)
+    _require_repository(args.dir.resolve(), args.repo_id)
+
+
+def _require_repository(root: Path, repo_id: str | None) -> None:
+    from kernelmill.builder.errors import PlanError  # noqa: PLC0415 - as above
+    from kernelmill.builder.sources import MANIFEST_NAME, read_manifest  # noqa: PLC0415 - as above
+    from kernelmill.spec.names import RepoId  # noqa: PLC0415 - as above
+
+    if repo_id:
+        RepoId.parse(repo_id, where="--repo-id")
+    if root.is_dir() and not (root / MANIFEST_NAME).exists():
+        return  # builds without their sources: their metadata is asked later
+    manifest, _ = read_manifest(root)
+    hub = manifest.general.hub
+    if not (repo_id or hub.repo_id):
+        raise PlanError(
+            "no repository to upload to",
+            where="build.toml general.hub",
+            hint=f"pass --repo-id OWNER/{manifest.general.name}, or write [general.hub] with "
+            f'repo-id = "OWNER/{manifest.general.name}"',
+        )
 
 
 def _hand_over(args: argparse.Namespace, wish: Wish, root: Path, place: str) -> int:
