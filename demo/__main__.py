@@ -126,7 +126,7 @@ class Demo:
 
     def show_device_code(self) -> None:
         """Read the gfx942 code object: FP8 MFMA, registers, LDS, and no spills."""
-        (variant,) = self.source.glob("build/*rocm*")
+        (variant,) = (it.parent for it in self.source.glob("build/*rocm*/metadata.json"))
         self.step(f"inspect {variant.name}")
         report = json.loads(self.command("kernelmill.builder", "inspect", str(variant), "--json"))
         (code_object,) = report["code_objects"]

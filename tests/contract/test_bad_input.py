@@ -92,7 +92,7 @@ def file_line(path: str, content: bytes = b"eA==", encoding: str = "base64") -> 
         ),
         pytest.param(
             HEADER + b'{"key":"lfsFile","value":{"path":"a","algo":"sha256","oid":"0","size":1}}',
-            "line 2: this Hub does not take LFS files yet",
+            "line 2: 'oid' must be a sha256 as 64 lower-case hex digits",
             id="lfs",
         ),
     ],
@@ -213,7 +213,7 @@ def test_deepest_path_can_be_written_and_listed(kernel: TestRepo, hub: RunningHu
     assert (
         send(hub, "POST", f"{kernel.api_path}/commit/main", HEADER + file_line(path)).status == 200
     )
-    for query in ("tree/main?recursive=1&expand=1&limit=50&cursor=60", "revision/main"):
+    for query in ("tree/main?recursive=1&expand=1&limit=50&cursor=60", "revision/main?blobs=1"):
         reply = send(hub, "GET", f"{kernel.api_path}/{query}")
         assert (reply.status, path in reply.body.decode()) == (200, True)
 

@@ -199,7 +199,7 @@ def test_serve_fails_when_a_newer_version_wrote_the_database(
         connection.execute("INSERT INTO meta VALUES ('schema_version', '999')")
     done = fail("serve", "--data", str(tmp_path), "--port", "0")
     assert done.status == 3
-    assert "the database has schema version 999, this program reads 1" in done.text
+    assert "the database has schema version 999, this program reads 2" in done.text
     with closing(sqlite3.connect(tmp_path / "hub.sqlite3")) as connection:
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         assert tables.fetchall() == [("meta",)]

@@ -14,14 +14,18 @@ from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect
 
 from kernelmill.hub.errors import Refusal
+from kernelmill.hub.routes.cas import cas_routes
 from kernelmill.hub.routes.commit import commit_routes
 from kernelmill.hub.routes.fallback import fallback_routes
+from kernelmill.hub.routes.git import git_routes
+from kernelmill.hub.routes.lfs import lfs_routes
 from kernelmill.hub.routes.nix import nix_routes
 from kernelmill.hub.routes.refs import ref_routes
 from kernelmill.hub.routes.repos import repo_routes
 from kernelmill.hub.routes.resolve import resolve_routes
 from kernelmill.hub.routes.tree import tree_routes
 from kernelmill.hub.routes.users import user_routes
+from kernelmill.hub.routes.xet import xet_routes
 from kernelmill.hub.wire.errors import (
     busy_response,
     crash_response,
@@ -60,6 +64,10 @@ def create_app(hub: Hub) -> Starlette:
             *commit_routes(hub),
             *ref_routes(hub),
             *nix_routes(hub),
+            *xet_routes(hub),
+            *cas_routes(hub),
+            *lfs_routes(hub),
+            *git_routes(hub),
             *fallback_routes(hub),
         ],
         middleware=[Middleware(RawPath), Middleware(RequestLog)],

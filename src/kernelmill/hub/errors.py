@@ -27,6 +27,18 @@ class Forbidden(Refusal):
     """The token's owner may not do this."""
 
 
+class BadTicket(Refusal):
+    """What was allowed once is no longer, or never was: the address or token is not valid."""
+
+
+class BadXetToken(BadTicket):
+    """A request to the large file store has no valid token."""
+
+
+class LargeFileNotFound(Refusal):
+    """The large file store has no such thing for the asker."""
+
+
 class RepoNotFound(Refusal):
     """The repository does not exist, or the asker may not know that it does."""
 
@@ -90,6 +102,10 @@ class RangeNotSatisfiable(Refusal):
     def __init__(self, problem: str, *, size_bytes: int) -> None:
         super().__init__(problem)
         self.size_bytes = size_bytes
+
+
+class GitMissing(Refusal):
+    """The request needs the git program, which this machine does not have."""
 
 
 class DataFolderError(HostError):

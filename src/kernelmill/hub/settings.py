@@ -37,3 +37,11 @@ class Settings:
     """Tree entries in one reply when each carries its last commit."""
     commit_threads: int = 4
     """Commits written at once; reads have threads of their own."""
+    max_file_bytes: int = 64 * GIB
+    """Largest file of the large file store."""
+    max_shard_bytes: int = 64 * MIB
+    """Largest description of what uploaded files are made of."""
+    lfs_part_bytes: int = 32 * MIB
+    """LFS uploads of clients that offer it come in parts of this size."""
+    ticket_s: int = 3600
+    """How long a signed address or a Xet token is good."""

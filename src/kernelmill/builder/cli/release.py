@@ -146,6 +146,10 @@ def _check_options(args: argparse.Namespace) -> None:
                 f"{flag} does not go with --release: {LOCK_NAME} says what there is",
                 hint="name variants with --variant",
             )
+    if args.executor:
+        raise PlanError(
+            "release builds are made one after another", where="--executor", hint="leave it out"
+        )
     if args.manylinux is False:
         raise PlanError("a release build is for manylinux_2_28", hint="leave out --no-manylinux")
 
@@ -211,7 +215,8 @@ def _build(variant: Variant, around: Surroundings, args: argparse.Namespace, cou
     where = around.sandbox.kind if around.sandbox else "no sandbox"
     note(f"building {variant} for release ({where})")
     try:
-        outcome = _outcome(variant, around, on_line, started)
+        jobs = str(args.jobs or os.environ.get("MAX_JOBS", ""))
+        outcome = _outcome(variant, around, on_line, started, jobs=jobs)
     except KernelError as error:
         if count == 1:
             raise
@@ -222,7 +227,12 @@ def _build(variant: Variant, around: Surroundings, args: argparse.Namespace, cou
 
 
 def _outcome(
-    variant: Variant, around: Surroundings, on_line: Callable[[str], None], started: float
+    variant: Variant,
+    around: Surroundings,
+    on_line: Callable[[str], None],
+    started: float,
+    *,
+    jobs: str,
 ) -> Outcome:
     order = around.order(variant)
     built = build_release(
@@ -230,7 +240,7 @@ def _outcome(
         order,
         {it.name: around.store.tree_of(it) for it in order.sdks},
         around.sandbox,
-        jobs=os.environ.get("MAX_JOBS", ""),
+        jobs=jobs,
         on_line=on_line,
     )
     return _described(order, built.folder, started)

@@ -8,7 +8,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Final
 
-from kernelmill.builder.errors import CheckError, PlanError
+from kernelmill.builder.errors import CheckError, CompileError, PlanError
 from kernelmill.builder.inside import order as order_format
 from kernelmill.builder.inside.places import EPOCH, REPORT, STATEMENT_SUFFIX
 from kernelmill.builder.inside.statement import provenance
@@ -107,6 +107,10 @@ def _build(order: Order, top: Path, python_path: Sequence[str], watch: Watch) ->
             f"{', '.join(watch.wanted)}{said}",
             hint="add what it wants to the sources, or to the manifest",
         )
+    if isinstance(outcome.error, CompileError):
+        # Its log is gone with the room.
+        hint = "`-v` prints all that the tools print"
+        raise CompileError(outcome.error.problem, where=outcome.error.where, hint=hint)
     if outcome.error:
         raise outcome.error
     if outcome.folder is None or outcome.variant != order.variant:

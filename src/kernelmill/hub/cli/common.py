@@ -11,7 +11,17 @@ from kernelmill.hub.errors import PackageMissing
 if TYPE_CHECKING:
     import argparse
 
-PACKAGES: Final = ("dulwich", "granian", "obstore", "sqlalchemy", "starlette", "yaml")
+PACKAGES: Final = (
+    "blake3",
+    "dulwich",
+    "granian",
+    "lz4",
+    "numpy",
+    "obstore",
+    "sqlalchemy",
+    "starlette",
+    "yaml",
+)
 """What the extra ``hub`` installs, by the names that are imported."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -9,34 +10,39 @@ from anyio import CapacityLimiter
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from kernelmill.hub.errors import EntryNotFound, InvalidRequest
+from kernelmill.hub.errors import EntryNotFound
 from kernelmill.hub.routes.common import (
     KINDS,
     base_url,
-    is_set,
     path_text,
+    refuse_pull_request,
     repo_to_write,
     spooled_body,
     with_json,
 )
 from kernelmill.hub.service.access import find_revision
 from kernelmill.hub.service.commits import commit
+from kernelmill.hub.service.large import claim_large, read_attributes, with_large
 from kernelmill.hub.service.reading import find_entry
-from kernelmill.hub.wire.commits import parse_commit
+from kernelmill.hub.wire.attributes import is_large
+from kernelmill.hub.wire.commits import decode_base64, parse_commit
 from kernelmill.hub.wire.names import check_path
 from kernelmill.hub.wire.render import repo_path
 
 if TYPE_CHECKING:
     import mmap
+    from collections.abc import Iterable, Iterator
 
     from starlette.requests import Request
     from starlette.responses import Response
 
     from kernelmill.hub.service.access import Revision
     from kernelmill.hub.service.hub import Hub
+    from kernelmill.hub.service.reading import Entry
     from kernelmill.hub.store.accounts import Bearer
     from kernelmill.hub.store.names import RepoKind
     from kernelmill.hub.store.repos import Repo
+    from kernelmill.hub.wire.attributes import Patterns
     from kernelmill.hub.wire.fields import Fields
     from kernelmill.hub.wire.render import Json
 
@@ -64,14 +70,21 @@ class _Uploads:
         self._writers = writers
 
     def preupload(self, request: Request, body: Fields) -> Response:
-        _refuse_pull_request(request)
+        refuse_pull_request(request)
         repo, _ = repo_to_write(self._hub, request, self._kind)
         revision = find_revision(self._hub, repo, path_text(request, "revision"))
-        files = [_upload_mode(revision, check_path(f.text("path"))) for f in body.objects("files")]
+        patterns = read_attributes(revision)
+        files = [_upload_mode(file, patterns) for file in body.objects("files")]
+        known = with_large(self._hub, revision, _existing(revision, files))
+        # With the id of what is there, the client leaves unchanged files out of its commit.
+        ids = {entry.path: entry.large.sha256 if entry.large else entry.id for entry in known}
+        for file in files:
+            if str(file["path"]) in ids:
+                file["oid"] = ids[str(file["path"])]
         return JSONResponse({"files": files, "commitOid": revision.commit})
 
     async def commit(self, request: Request) -> Response:
-        _refuse_pull_request(request)
+        refuse_pull_request(request)
         # Rights are checked before the body is received, which may be gigabytes.
         repo, bearer = await anyio.to_thread.run_sync(repo_to_write, self._hub, request, self._kind)
         settings = self._hub.settings
@@ -89,7 +102,8 @@ class _Uploads:
         self, request: Request, repo: Repo, bearer: Bearer, body: bytes | mmap.mmap
     ) -> Response:
         revision = path_text(request, "revision")
-        commit_id = commit(self._hub, repo, bearer.account.name, revision, parse_commit(body))
+        lines = claim_large(self._hub, repo, bearer, parse_commit(body))
+        commit_id = commit(self._hub, repo, bearer.account.name, revision, lines)
         page = f"{base_url(request)}{repo_path(self._kind, repo.full_name)}"
         return JSONResponse(
             {
@@ -101,15 +115,15 @@ class _Uploads:
         )
 
 
-def _upload_mode(revision: Revision, path: str) -> Json:
-    mode: Json = {"path": path, "uploadMode": "regular", "shouldIgnore": False}
-    try:
-        # With the id of what is there, the client leaves unchanged files out of its commit.
-        return mode | {"oid": find_entry(revision, path).id}
-    except EntryNotFound:
-        return mode
+def _upload_mode(file: Fields, patterns: Patterns) -> Json:
+    path = check_path(file.text("path"))
+    size_bytes = file.number("size") if file.has("size") else 0
+    sample = decode_base64(file.text("sample", "").encode(), where=path)
+    mode = "lfs" if is_large(path, size_bytes, sample, patterns) else "regular"
+    return {"path": path, "uploadMode": mode, "shouldIgnore": False}
 
 
-def _refuse_pull_request(request: Request) -> None:
-    if is_set(request, "create_pr"):
-        raise InvalidRequest("this Hub has no pull requests yet: commit to a branch")
+def _existing(revision: Revision, files: Iterable[Json]) -> Iterator[Entry]:
+    for file in files:
+        with suppress(EntryNotFound):
+            yield find_entry(revision, str(file["path"]))

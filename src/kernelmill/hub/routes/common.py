@@ -79,6 +79,12 @@ def is_set(request: Request, name: str) -> bool:
     return request.query_params.get(name, "").lower() in {"1", "true"}
 
 
+def refuse_pull_request(request: Request) -> None:
+    """Stop here when a request wants a pull request."""
+    if is_set(request, "create_pr"):
+        raise InvalidRequest("this Hub has no pull requests yet: commit to a branch")
+
+
 def next_link(request: Request, path: str, **changes: str) -> dict[str, str]:
     """Return the header that leads to the next page: this request, ``changes`` in its query."""
     query = [(k, v) for k, v in request.query_params.multi_items() if k not in changes]
@@ -115,7 +121,7 @@ async def read_body(request: Request, *, max_bytes: int) -> bytes:
     async for chunk in body_pieces(request):
         body += chunk
         if len(body) > max_bytes:
-            raise _too_large(max_bytes)
+            raise too_large(max_bytes)
     return bytes(body)
 
 
@@ -155,7 +161,7 @@ async def spooled_body(
         async for chunk in body_pieces(request):
             total += len(chunk)
             if total > max_bytes:
-                raise _too_large(max_bytes)
+                raise too_large(max_bytes)
             pending += chunk
             if len(pending) > memory_bytes:
                 await run_in_threadpool(file.write, bytes(pending))
@@ -181,7 +187,7 @@ async def received_pieces(
     async for chunk in body_pieces(request):
         total += len(chunk)
         if total > max_bytes:
-            raise _too_large(max_bytes)
+            raise too_large(max_bytes)
         pending += chunk
         if len(pending) >= at_least:
             yield bytes(pending)
@@ -193,10 +199,11 @@ def check_length(request: Request, max_bytes: int) -> None:
     """Refuse a body by what its header says of its length, before any of it is read."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > max_bytes:
-        raise _too_large(max_bytes)
+        raise too_large(max_bytes)
 
 
-def _too_large(max_bytes: int) -> TooLarge:
+def too_large(max_bytes: int) -> TooLarge:
+    """Return the refusal of a body that exceeds a limit."""
     return TooLarge(f"the request is larger than this Hub's limit of {max_bytes} bytes")
 
 

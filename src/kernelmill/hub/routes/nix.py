@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from kernelmill.hub.auth import identify_basic
+from kernelmill.hub.auth import identify
 from kernelmill.hub.errors import EntryNotFound, InvalidRequest
 from kernelmill.hub.routes.common import check_length, path_text, read_body, received_pieces
 from kernelmill.hub.service import nix_cache
@@ -115,11 +115,11 @@ class _Shelf:
         return Response(status_code=200)
 
     def _to_read(self, request: Request) -> NixCache:
-        bearer = identify_basic(self._hub.database, request.headers.get("authorization"))
+        bearer = identify(self._hub.database, request.headers.get("authorization"))
         return open_cache(self._hub, bearer, path_text(request, "owner"), self._shelf)
 
     def _to_write(self, request: Request) -> NixCache:
-        bearer = identify_basic(self._hub.database, request.headers.get("authorization"))
+        bearer = identify(self._hub.database, request.headers.get("authorization"))
         return open_cache_for_writing(self._hub, bearer, path_text(request, "owner"), self._shelf)
 
 

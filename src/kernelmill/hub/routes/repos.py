@@ -23,6 +23,7 @@ from kernelmill.hub.routes.common import (
     with_json,
 )
 from kernelmill.hub.service.access import find_revision, main_revision
+from kernelmill.hub.service.large import with_large
 from kernelmill.hub.service.reading import list_tree
 from kernelmill.hub.service.repos import create_repo, delete_repo, move_repo
 from kernelmill.hub.store.repos import list_repos, set_private
@@ -135,12 +136,14 @@ class _OfKind:
             if "revision" in request.path_params
             else main_revision(self._hub, repo)
         )
+        entries = list_tree(revision, "", is_recursive=True)
+        has_blobs = is_set(request, "blobs")
         body = revision_json(
             repo,
             revision.commit,
             revision.objects.commit(revision.commit),
-            list_tree(revision, "", is_recursive=True),
-            has_blobs=is_set(request, "blobs"),
+            with_large(self._hub, revision, entries) if has_blobs else entries,
+            has_blobs=has_blobs,
         )
         return JSONResponse(body)
 

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import mimetypes
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from kernelmill.hub.errors import EntryNotFound
-from kernelmill.hub.routes.common import path_text, repo_to_read
+from kernelmill.hub.routes.common import base_url, path_text, repo_to_read
+from kernelmill.hub.routes.content import content_response
 from kernelmill.hub.service.access import find_revision
+from kernelmill.hub.service.large import stream_file, with_large
 from kernelmill.hub.service.reading import find_entry
-from kernelmill.hub.wire.ranges import parse_range
+from kernelmill.hub.wire.hashes import hash_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from starlette.requests import Request
+    from starlette.responses import Response
 
+    from kernelmill.hub.service.access import Revision
     from kernelmill.hub.service.hub import Hub
+    from kernelmill.hub.store.large import LargeFile
     from kernelmill.hub.store.names import RepoKind
-
-IN_MEMORY_BYTES: Final = 1024 * 1024
 
 
 def resolve_routes(hub: Hub) -> list[Route]:
@@ -43,35 +45,39 @@ class _Files:
         repo = repo_to_read(self._hub, request, self._kind)
         revision = find_revision(self._hub, repo, path_text(request, "revision"))
         path = path_text(request, "path")
-        entry = find_entry(revision, path)
+        [entry] = with_large(self._hub, revision, [find_entry(revision, path)])
         if entry.is_folder:
             raise EntryNotFound(f"{path!r} is a folder", commit=revision.commit)
-        etag = f'"{entry.id}"'
-        headers = {
-            "X-Repo-Commit": revision.commit,
-            "ETag": etag,
-            "Accept-Ranges": "bytes",
-            "Content-Type": _content_type(path),
-            # Uploads are not ours: a browser must neither guess their type nor run them.
-            "X-Content-Type-Options": "nosniff",
-            "Content-Security-Policy": "default-src 'none'; sandbox",
+        headers = {"X-Repo-Commit": revision.commit, "Content-Type": _content_type(path)}
+        large = entry.large
+        if large is None:
+            return content_response(
+                request,
+                content_id=entry.id,
+                size_bytes=entry.size_bytes,
+                stream=lambda span: _slice(revision.objects.stream(entry.id), span),
+                headers=headers,
+            )
+        return content_response(
+            request,
+            content_id=large.sha256,
+            size_bytes=large.size_bytes,
+            stream=lambda span: stream_file(self._hub.large, large, span),
+            headers=headers | self._large_headers(request, revision, large),
+        )
+
+    def _large_headers(
+        self, request: Request, revision: Revision, file: LargeFile
+    ) -> dict[str, str]:
+        """Say what the client may fetch in pieces, and where it gets a token for that."""
+        repo = f"/api/{self._kind}s/{revision.repo.full_name}"
+        token = f"{base_url(request)}{repo}/xet-read-token/{revision.commit}"
+        return {
+            "X-Linked-ETag": f'"{file.sha256}"',
+            "X-Linked-Size": str(file.size_bytes),
+            "X-Xet-Hash": hash_text(file.hash),
+            "Link": f'<{token}>; rel="xet-auth"',
         }
-        known = request.headers.get("if-none-match", "")
-        if etag in known or known.strip() == "*":
-            return Response(status_code=304, headers=headers)
-        is_same = request.headers.get("if-range", etag) == etag
-        wanted = parse_range(request.headers.get("range") if is_same else None, entry.size_bytes)
-        span = range(entry.size_bytes) if wanted is None else wanted
-        headers["Content-Length"] = str(len(span))
-        if wanted is not None:
-            headers["Content-Range"] = f"bytes {span.start}-{span.stop - 1}/{entry.size_bytes}"
-        status = 200 if wanted is None else 206
-        if request.method == "HEAD":
-            return Response(status_code=status, headers=headers)
-        pieces = _slice(revision.objects.stream(entry.id), span)
-        if entry.size_bytes <= IN_MEMORY_BYTES:
-            return Response(b"".join(pieces), status, headers=headers)
-        return StreamingResponse(pieces, status, headers=headers)
 
 
 def _slice(pieces: Iterator[bytes], span: range) -> Iterator[bytes]:

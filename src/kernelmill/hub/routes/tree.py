@@ -22,6 +22,7 @@ from kernelmill.hub.routes.common import (
     repo_to_read,
 )
 from kernelmill.hub.service.access import find_revision
+from kernelmill.hub.service.large import with_large
 from kernelmill.hub.service.reading import find_entry, history, last_commits, list_tree
 from kernelmill.hub.wire.fields import Fields, parse_json
 from kernelmill.hub.wire.render import commit_json, entry_json
@@ -78,9 +79,8 @@ class _Listing:
             suffix = f"/{quote(path, safe='')}" if path else ""
             url = f"/api/{self._kind}s/{repo_name(request)}/tree/{revision.commit}{suffix}"
             headers |= next_link(request, url, cursor=str(start + limit))
-        return JSONResponse(
-            _entries_json(revision, page[:limit], is_expanded=is_expanded), headers=headers
-        )
+        body = self._describe(revision, page[:limit], is_expanded=is_expanded)
+        return JSONResponse(body, headers=headers)
 
     async def paths_info(self, request: Request) -> Response:
         body = await read_body(request, max_bytes=self._hub.settings.max_json_bytes)
@@ -99,7 +99,7 @@ class _Listing:
                 found.append(find_entry(revision, path))
             except EntryNotFound:
                 continue  # the protocol leaves missing paths out
-        return JSONResponse(_entries_json(revision, found, is_expanded=is_expanded))
+        return JSONResponse(self._describe(revision, found, is_expanded=is_expanded))
 
     def commits(self, request: Request) -> Response:
         revision = self._revision(request)
@@ -121,11 +121,13 @@ class _Listing:
         repo = repo_to_read(self._hub, request, self._kind)
         return find_revision(self._hub, repo, path_text(request, "revision"))
 
-
-def _entries_json(revision: Revision, entries: Sequence[Entry], *, is_expanded: bool) -> list[Json]:
-    last = last_commits(revision, (e.path for e in entries)) if is_expanded else {}
-    commits = {path: (i, revision.objects.commit(i)) for path, i in last.items()}
-    return [entry_json(entry, commits.get(entry.path)) for entry in entries]
+    def _describe(
+        self, revision: Revision, entries: Sequence[Entry], *, is_expanded: bool
+    ) -> list[Json]:
+        last = last_commits(revision, (e.path for e in entries)) if is_expanded else {}
+        commits = {path: (i, revision.objects.commit(i)) for path, i in last.items()}
+        full = with_large(self._hub, revision, entries)
+        return [entry_json(entry, commits.get(entry.path)) for entry in full]
 
 
 def _parse_paths(content_type: str, body: bytes) -> tuple[list[str], bool]:

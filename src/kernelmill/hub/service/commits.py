@@ -22,7 +22,7 @@ from kernelmill.hub.service.access import branch_ref
 from kernelmill.hub.service.editor import TreeEditor
 from kernelmill.hub.store.names import InMemory, ObjectKind
 from kernelmill.hub.store.repos import RefChange, publish, read_refs
-from kernelmill.hub.wire.commits import AddFile, DeleteFile, DeleteFolder, Header
+from kernelmill.hub.wire.commits import AddFile, AddLargeFile, DeleteFile, DeleteFolder, Header
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -125,6 +125,8 @@ def _write_blobs(
             blob = pack.add(ObjectKind.BLOB, line.content)
             edits.append(PutBlob(path=line.path, blob=blob))
         else:
+            # Large files have become pointers on the way here.
+            assert not isinstance(line, AddLargeFile)
             edits.append(line)
         if len(edits) > max_operations:
             raise InvalidRequest(f"a commit may have at most {max_operations} operations")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import tempfile
 import time
 from contextlib import contextmanager
@@ -11,9 +12,12 @@ from typing import TYPE_CHECKING, Final
 
 from kernelmill.hub.errors import DataFolderError, SettingError
 from kernelmill.hub.service.nix_cache import orphans
+from kernelmill.hub.service.tickets import TicketOffice
 from kernelmill.hub.settings import Settings
 from kernelmill.hub.store.blobs import FolderBlobs
+from kernelmill.hub.store.cache import Cache
 from kernelmill.hub.store.database import Database, open_sqlite
+from kernelmill.hub.store.large import LargeStore
 from kernelmill.hub.store.objects import ObjectStore, pack_key
 from kernelmill.hub.store.repos import read_pack_names
 
@@ -26,6 +30,7 @@ log = logging.getLogger(__name__)
 
 DATABASE: Final = "hub.sqlite3"
 GARBAGE_AGE_S: Final = 24 * 3600
+TOLD_SESSIONS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +41,10 @@ class Hub:
     database: Database
     blobs: FolderBlobs
     objects: ObjectStore
+    large: LargeStore
+    tickets: TicketOffice
+    told: Cache[str, bool]
+    """Xet sessions that were told what their repository holds. Forgetting costs a repetition."""
 
     @property
     def scratch(self) -> Path:
@@ -78,7 +87,15 @@ def open_hub(settings: Settings) -> Hub:
     objects = ObjectStore(
         database, blobs, scratch=scratch, inline_pack_bytes=settings.inline_pack_bytes
     )
-    return Hub(settings=settings, database=database, blobs=blobs, objects=objects)
+    return Hub(
+        settings=settings,
+        database=database,
+        blobs=blobs,
+        objects=objects,
+        large=LargeStore(database, blobs),
+        tickets=TicketOffice(database.secret("ticket_secret")),
+        told=Cache(TOLD_SESSIONS),
+    )
 
 
 def is_foreign(folder: Path) -> bool:
@@ -116,12 +133,19 @@ def sweep(hub: Hub) -> int:
     horizon = time.time() - GARBAGE_AGE_S
     stale = [path for path in hub.scratch.iterdir() if path.stat().st_mtime < horizon]
     for path in stale:
-        path.unlink(missing_ok=True)
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
     old = hub.blobs.list_keys("git", older_than_s=horizon)
     # NOTE: the rows are read after the keys: a pack published in between is not garbage.
     known = {pack_key(repo, name) for repo, name in read_pack_names(hub.database)}
     garbage = [key for key in old if key.rpartition(".")[0] not in known]
     garbage += orphans(hub, older_than_s=horizon)
+    xorbs = hub.blobs.list_keys("xorbs", older_than_s=horizon)
+    stored = hub.large.keys()
+    garbage += [key for key in xorbs if key not in stored]
+    garbage += hub.blobs.list_keys("parts", older_than_s=horizon)
     hub.blobs.delete(*garbage)
     if stale or garbage:
         log.info("removed %d files of interrupted writes", len(stale) + len(garbage))

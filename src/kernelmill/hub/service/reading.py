@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kernelmill.hub.service.access import Revision
+    from kernelmill.hub.store.large import LargeFile
     from kernelmill.hub.store.objects import ObjectReader, TreeEntry
 
 
@@ -23,6 +24,10 @@ class Entry:
     id: str
     is_folder: bool
     size_bytes: int
+    """Of the file's own content, also where git stores a pointer."""
+    pointer_bytes: int = 0
+    large: LargeFile | None = None
+    """What the large file store knows of the file, if it is one of those."""
 
 
 def list_tree(revision: Revision, path: str, *, is_recursive: bool) -> Iterator[Entry]:

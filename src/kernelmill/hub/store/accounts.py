@@ -53,6 +53,8 @@ class Bearer:
 
     account: Account
     role: Role
+    digest: str
+    """What is kept of the token: nobody can find the token from it."""
     label: str
     created_ms: int
     memberships: Mapping[str, Role]
@@ -150,13 +152,19 @@ def create_token(database: Database, user: str, role: Role, label: str) -> str:
 
 def find_bearer(database: Database, token: str) -> Bearer | None:
     """Return who a token speaks for."""
+    return find_bearer_by_digest(database, _digest(token))
+
+
+def find_bearer_by_digest(database: Database, digest: str) -> Bearer | None:
+    """Return who the token with this digest speaks for, as things are now."""
     with database.reading() as connection:
-        row = connection.execute(FIND_TOKEN, {"digest": _digest(token)}).one_or_none()
+        row = connection.execute(FIND_TOKEN, {"digest": digest}).one_or_none()
         if row is None:
             return None
         orgs = connection.execute(MEMBERSHIPS, {"member": row.id}).all()
     return Bearer(
         account=_account(row),
+        digest=digest,
         role=row.role,
         label=row.label,
         created_ms=row.issued_ms,

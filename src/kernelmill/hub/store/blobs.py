@@ -62,6 +62,14 @@ class FolderBlobs:
         """Make what is stored under ``key`` as young as if it was stored now."""
         (self._root / key).touch()
 
+    def link(self, key: str, target: Path) -> None:
+        """Make the content under ``key`` readable at ``target``, which is new.
+
+        Raises:
+            FileNotFoundError: nothing is stored there.
+        """
+        target.symlink_to((self._root / key).resolve(strict=True))
+
     def delete(self, *keys: str) -> None:
         """Forget ``keys``; those that are missing are no error."""
         for key in keys:

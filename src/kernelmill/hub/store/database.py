@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import URL, create_engine, event, insert, select
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError
 
 from kernelmill.hub.errors import DataFolderError
-from kernelmill.hub.store.schema import META, METADATA, SCHEMA_VERSION
+from kernelmill.hub.store.schema import ADDS_TABLES_ONLY, META, METADATA, SCHEMA_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Table
     from sqlalchemy.engine.interfaces import DBAPIConnection
 
 BUSY_TIMEOUT_S: Final = 30
@@ -75,6 +77,10 @@ class Database:
                 METADATA.create_all(connection)
                 values = {"key": "schema_version", "value": str(SCHEMA_VERSION)}
                 connection.execute(insert(META).values(**values))
+            elif found in ADDS_TABLES_ONLY:
+                METADATA.create_all(connection)
+                bump = META.update().where(META.c.key == "schema_version")
+                connection.execute(bump.values(value=str(SCHEMA_VERSION)))
             elif found != str(SCHEMA_VERSION):
                 raise DataFolderError(
                     f"the database has schema version {found}, this program reads {SCHEMA_VERSION}",
@@ -82,9 +88,29 @@ class Database:
                     hint="use the kernelmill version that wrote it, or another data folder",
                 )
 
+    def secret(self, name: str) -> bytes:
+        """Return 32 random bytes that every process on this database shares, made at first use."""
+        query = select(META.c.value).where(META.c.key == name)
+        with self.reading() as connection:
+            found = connection.execute(query).scalar()
+        if found is None:
+            with self.writing() as connection:
+                insert_missing(connection, META, [{"key": name, "value": secrets.token_hex(32)}])
+                found = connection.execute(query).scalar_one()
+        return bytes.fromhex(found)
+
     def close(self) -> None:
         """Close every connection."""
         self._engine.dispose()
+
+
+def insert_missing(
+    connection: Connection, table: Table, rows: Sequence[Mapping[str, object]]
+) -> None:
+    """Insert rows; those whose key is taken stay as they are."""
+    if rows:
+        dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+        connection.execute(dialect.insert(table).on_conflict_do_nothing(), list(rows))
 
 
 def open_sqlite(path: Path) -> Database:

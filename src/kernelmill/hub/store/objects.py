@@ -14,16 +14,20 @@ from kernelmill.hub.store.cache import Cache
 from kernelmill.hub.store.names import FOLDER_MODE, InMemory, ObjectKind
 from kernelmill.hub.store.packs import OpenPack, PackWriter
 from kernelmill.hub.store.repos import NewPack, ensure_exists, new_id, read_packs
+from kernelmill.hub.wire.pointers import MAX_BYTES as POINTER_BYTES
+from kernelmill.hub.wire.pointers import parse_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from kernelmill.hub.store.blobs import FolderBlobs
     from kernelmill.hub.store.database import Database
+    from kernelmill.hub.wire.pointers import Pointer
 
 VIEW_BYTES: Final = 256 * 1024 * 1024
 TREE_ENTRIES: Final = 500_000
 COMMITS: Final = 50_000
+POINTERS: Final = 200_000
 
 
 class TreeEntry(NamedTuple):
@@ -59,6 +63,15 @@ class View:
         return next((pack for pack in self.packs if raw in pack), None)
 
 
+class Parsed:
+    """Objects of all repositories that were read before, by their ids."""
+
+    def __init__(self) -> None:
+        self.trees: Cache[str, Mapping[str, TreeEntry]] = Cache(TREE_ENTRIES, len)
+        self.commits: Cache[str, Commit] = Cache(COMMITS)
+        self.pointers: Cache[str, list[Pointer]] = Cache(POINTERS)
+
+
 class ObjectStore:
     """Git objects of all repositories. Everything it remembers is immutable."""
 
@@ -70,12 +83,11 @@ class ObjectStore:
         self._scratch = scratch
         self._inline_pack_bytes = inline_pack_bytes
         self._views: Cache[str, View] = Cache(VIEW_BYTES, lambda view: view.memory_bytes)
-        self._trees: Cache[str, Mapping[str, TreeEntry]] = Cache(TREE_ENTRIES, len)
-        self._commits: Cache[str, Commit] = Cache(COMMITS)
+        self._parsed = Parsed()
 
     def reader(self, repo_id: str, gen: int) -> ObjectReader:
         """Return a reader that sees at least generation ``gen`` of a repository."""
-        return ObjectReader(self, repo_id, self.view(repo_id, gen), self._trees, self._commits)
+        return ObjectReader(self, repo_id, self.view(repo_id, gen), self._parsed)
 
     def view(self, repo_id: str, gen: int) -> View:
         """Return the repository's packs, no older than ``gen``."""
@@ -163,14 +175,12 @@ class ObjectReader:
         store: ObjectStore,
         repo_id: str,
         view: View,
-        trees: Cache[str, Mapping[str, TreeEntry]],
-        commits: Cache[str, Commit],
+        parsed: Parsed,
     ) -> None:
         self._store = store
         self._repo_id = repo_id
         self._view = view
-        self._trees = trees
-        self._commits = commits
+        self._parsed = parsed
 
     def has(self, object_id: str) -> bool:
         """Say whether the view that this reader started with holds an object."""
@@ -190,19 +200,32 @@ class ObjectReader:
 
     def commit(self, object_id: str) -> Commit:
         """Return a commit."""
-        return self._commits.get_or_make(
+        return self._parsed.commits.get_or_make(
             object_id, lambda: Commit.from_string(self._read(object_id))
         )
 
     def tree(self, object_id: str) -> Mapping[str, TreeEntry]:
         """Return a tree's entries by name, in git's order."""
-        return self._trees.get_or_make(object_id, lambda: parse_entries(self._read(object_id)))
+        return self._parsed.trees.get_or_make(
+            object_id, lambda: parse_entries(self._read(object_id))
+        )
 
     def peel(self, object_id: str) -> str:
         """Follow annotated tags to what they stand for."""
         while self.kind(object_id) is ObjectKind.TAG:
             object_id = Tag.from_string(self._read(object_id)).object[1].decode()
         return object_id
+
+    def pointer(self, object_id: str) -> Pointer | None:
+        """Return the pointer to a large file that a blob is, or None."""
+        if self.size(object_id) > POINTER_BYTES:
+            return None
+        # Most small files are none: what was found is remembered in a list of one or nothing.
+        found = self._parsed.pointers.get(object_id)
+        if found is None:
+            found = [p for p in [parse_pointer(self._read(object_id))] if p is not None]
+            self._parsed.pointers.put(object_id, found)
+        return found[0] if found else None
 
     def commits_starting(self, prefix: str) -> list[str]:
         """Return the ids of commits that start with ``prefix`` (lower-case hex)."""

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from kernelmill.hub.errors import Conflict, RefMoved, RepoNotFound
 from kernelmill.hub.store.database import now_ms
-from kernelmill.hub.store.schema import PACKS, REFS, REPOS
+from kernelmill.hub.store.schema import FILE_LINKS, PACKS, REFS, REPOS, XORB_LINKS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,6 +101,14 @@ def find_repo(database: Database, kind: RepoKind, full_name: str) -> Repo | None
     values = {"kind": kind, "key": full_name.lower()}
     with database.reading() as connection:
         row = connection.execute(FIND_REPO, values).mappings().one_or_none()
+    return Repo(**row) if row is not None else None
+
+
+def find_repo_by_id(database: Database, repo_id: str) -> Repo | None:
+    """Return a repository by the identifier that it keeps when it is renamed."""
+    query = select(*COLUMNS).where(REPOS.c.id == repo_id)
+    with database.reading() as connection:
+        row = connection.execute(query).mappings().one_or_none()
     return Repo(**row) if row is not None else None
 
 
@@ -200,7 +208,7 @@ def set_private(database: Database, repo: Repo, *, is_private: bool) -> None:
 def delete_repo(database: Database, repo: Repo) -> None:
     """Forget a repository; its objects in the object store are garbage from then on."""
     with database.writing() as connection:
-        for table in (PACKS, REFS):
+        for table in (PACKS, REFS, FILE_LINKS, XORB_LINKS):
             connection.execute(delete(table).where(table.c.repo == repo.id))
         connection.execute(delete(REPOS).where(REPOS.c.id == repo.id))
 

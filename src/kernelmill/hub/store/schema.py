@@ -9,6 +9,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     ForeignKey,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -17,7 +18,9 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
+ADDS_TABLES_ONLY: Final = frozenset({"1"})
+"""Earlier versions whose tables are ours, some missing."""
 
 METADATA: Final = MetaData()
 
@@ -92,4 +95,53 @@ PACKS: Final = Table(
     Column("objects", Integer, nullable=False),
     Column("data", LargeBinary, nullable=True),  # NULL: in the object store
     Column("idx", LargeBinary, nullable=True),
+)
+
+# Large files. Xorbs hold their chunks; files are ranges of chunks. Who may use what stands in the
+# two tables of links: nothing is shared between repositories by knowing a hash alone.
+XORBS: Final = Table(
+    "xorbs",
+    METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("hash", LargeBinary(32), nullable=False, unique=True),
+    Column("key", String(120), nullable=False),  # in the object store; never used again
+    Column("size_bytes", BigInteger, nullable=False),
+    Column("raw_bytes", BigInteger, nullable=False),
+    Column("idx", LargeBinary, nullable=False),  # wire.xorbs.CHUNK_RECORD of each chunk
+    Column("created_ms", BigInteger, nullable=False),
+    sqlite_autoincrement=True,  # what processes remember by an id must not become another xorb
+)
+
+CHUNKS: Final = Table(
+    "chunks",
+    METADATA,
+    Column("hash", LargeBinary(32), primary_key=True),
+    Column("xorb", Integer, ForeignKey("xorbs.id", ondelete="CASCADE"), nullable=False),
+    Column("place", Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+FILES: Final = Table(
+    "files",
+    METADATA,
+    Column("hash", LargeBinary(32), primary_key=True),
+    Column("sha256", String(64), nullable=False, index=True),
+    Column("size_bytes", BigInteger, nullable=False),
+    Column("terms", LargeBinary, nullable=False),  # store.large.TERM of each range
+    Column("created_ms", BigInteger, nullable=False),
+)
+
+FILE_LINKS: Final = Table(  # the repositories that a file was uploaded to, or committed to
+    "file_links",
+    METADATA,
+    Column("sha256", String(64), primary_key=True),
+    Column("repo", String(32), ForeignKey("repos.id", ondelete="CASCADE"), primary_key=True),
+)
+
+XORB_LINKS: Final = Table(  # the repositories that the whole xorb was uploaded to
+    "xorb_links",
+    METADATA,
+    Column("xorb", Integer, ForeignKey("xorbs.id", ondelete="CASCADE"), primary_key=True),
+    Column("repo", String(32), ForeignKey("repos.id", ondelete="CASCADE"), primary_key=True),
+    Index("xorb_links_of_repo", "repo", "xorb"),
 )

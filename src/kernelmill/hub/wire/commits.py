@@ -15,6 +15,7 @@ from kernelmill.hub.errors import InvalidRequest
 from kernelmill.hub.store.names import InMemory
 from kernelmill.hub.wire.fields import Fields, parse_json
 from kernelmill.hub.wire.names import check_path
+from kernelmill.hub.wire.pointers import SHA256
 
 if TYPE_CHECKING:
     import mmap
@@ -47,6 +48,15 @@ class AddFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AddLargeFile:
+    """Write a file whose content was uploaded before."""
+
+    path: str
+    sha256: str
+    size_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteFile:
     """Remove a file."""
 
@@ -60,7 +70,7 @@ class DeleteFolder:
     path: str
 
 
-Operation = AddFile | DeleteFile | DeleteFolder
+Operation = AddFile | AddLargeFile | DeleteFile | DeleteFolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +179,20 @@ def _operation(key: str, value: Fields, content: Base64Content | None, *, where:
         case "deletedFolder":
             return DeleteFolder(path=check_path(value.text("path").rstrip("/")))
         case "lfsFile":
-            raise InvalidRequest(
-                "this Hub does not take LFS files yet: send the content as 'file'", where=where
-            )
+            return _large_file(value, where=where)
         case _:
             raise InvalidRequest(f"unknown operation {key!r}", where=where)
+
+
+def _large_file(value: Fields, *, where: str) -> AddLargeFile:
+    algo, sha256 = value.text("algo", "sha256"), value.text("oid")
+    if algo != "sha256" or not SHA256.fullmatch(sha256):
+        raise InvalidRequest("'oid' must be a sha256 as 64 lower-case hex digits", where=where)
+    return AddLargeFile(
+        path=check_path(value.text("path")),
+        sha256=sha256,
+        size_bytes=value.number("size") if value.has("size") else None,
+    )
 
 
 def _short_content(value: Fields, *, where: str) -> InMemory:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import re
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy.exc import OperationalError
@@ -25,6 +26,9 @@ STATUS: Final[dict[type[errors.Refusal], tuple[int, str]]] = {
     errors.NotSignedIn: (401, ""),
     errors.BadCredentials: (401, ""),
     errors.Forbidden: (403, ""),
+    errors.BadTicket: (403, ""),
+    errors.BadXetToken: (401, ""),
+    errors.LargeFileNotFound: (404, ""),
     errors.HiddenRepo: (401, "RepoNotFound"),
     errors.RepoNotFound: (404, "RepoNotFound"),
     errors.RevisionNotFound: (404, "RevisionNotFound"),
@@ -35,8 +39,12 @@ STATUS: Final[dict[type[errors.Refusal], tuple[int, str]]] = {
     errors.TooSlow: (408, ""),
     errors.TooLarge: (413, ""),
     errors.RangeNotSatisfiable: (416, ""),
+    errors.GitMissing: (501, ""),
 }
 """Refusal -> (status, X-Error-Code). huggingface_hub picks its exception by the code first."""
+
+
+GIT_PATH: Final = re.compile(r"/(info/refs|git-[a-z-]+|info/lfs/.*)$")
 
 
 def refusal_response(request: Request, error: Exception) -> Response:
@@ -44,6 +52,8 @@ def refusal_response(request: Request, error: Exception) -> Response:
     assert isinstance(error, errors.Refusal)
     status, code = next(STATUS[base] for base in type(error).__mro__ if base in STATUS)
     headers = {"X-Error-Code": code} if code else {}
+    if status == 401 and GIT_PATH.search(request.url.path):
+        headers["WWW-Authenticate"] = 'Basic realm="kernel-hub"'  # git asks for a password then
     body: dict[str, object] = {}
     match error:
         case errors.EntryNotFound(commit=str(commit)) if commit:

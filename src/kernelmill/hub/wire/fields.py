@@ -40,6 +40,13 @@ class Fields:
         """Return true or false."""
         return self._get(key, bool, default)
 
+    def number(self, key: str) -> int:
+        """Return a whole number, not below 0 and not beyond a database's largest."""
+        number = self._get(key, int, None)
+        if isinstance(number, bool) or not 0 <= number < 1 << 63:
+            raise InvalidRequest(f"{key!r} must be a whole number", where=self._where)
+        return number
+
     def texts(self, key: str) -> list[str]:
         """Return a list of strings; empty when absent."""
         items = self._list(key)

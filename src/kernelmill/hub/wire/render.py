@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from kernelmill.hub.wire.hashes import hash_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
 
     from kernelmill.hub.service.reading import Entry
     from kernelmill.hub.store.accounts import Account, Bearer
+    from kernelmill.hub.store.large import LargeFile
     from kernelmill.hub.store.names import RepoKind
     from kernelmill.hub.store.repos import Repo
 
@@ -59,9 +62,15 @@ def revision_json(
             sibling: Json = {"rfilename": entry.path}
             if has_blobs:
                 sibling |= {"size": entry.size_bytes, "blobId": entry.id}
+                if entry.large is not None:
+                    sibling["lfs"] = lfs_json(entry.large, entry.pointer_bytes, key="sha256")
             siblings.append(sibling)
     moved = {"lastModified": date(when.commit_time * 1000)}
-    return repo_json(repo) | moved | {"sha": commit, "siblings": siblings}
+    body = repo_json(repo) | moved | {"sha": commit}
+    if repo.kind == "kernel" and not has_blobs:
+        # NOTE: huggingface_hub before 1.22 trips over them in kernels, and lists the tree without.
+        return body
+    return body | {"siblings": siblings}
 
 
 def entry_json(entry: Entry, last: tuple[str, Commit] | None) -> Json:
@@ -72,12 +81,20 @@ def entry_json(entry: Entry, last: tuple[str, Commit] | None) -> Json:
         "size": entry.size_bytes,
         "oid": entry.id,
     }
+    if entry.large is not None:
+        body["lfs"] = lfs_json(entry.large, entry.pointer_bytes, key="oid")
+        body["xetHash"] = hash_text(entry.large.hash)
     if last is not None:
         commit_id, commit = last
         title, _ = commit_text(commit)
         when = date(commit.commit_time * 1000)
         body["lastCommit"] = {"id": commit_id, "title": title, "date": when}
     return body
+
+
+def lfs_json(file: LargeFile, pointer_bytes: int, *, key: str) -> Json:
+    """Describe a large file."""
+    return {key: file.sha256, "size": file.size_bytes, "pointerSize": pointer_bytes}
 
 
 def commit_json(commit_id: str, commit: Commit, *, is_formatted: bool) -> Json:

@@ -13,16 +13,16 @@ from kernelmill.builder.sandbox.errors import NoSandbox
 from kernelmill.builder.sources import read_tree
 
 TREES = {"torch-2.13.0+cpu": Path("/sdks/torch/tree"), "cxx-12.2.0": Path("/sdks/cxx/tree")}
-ROOM = room_of(Path("/work"), TREES, {"MAX_JOBS": "2"})
+ROOM = room_of(Path("/room"), TREES, {"MAX_JOBS": "2"})
 
 
 def test_room_has_what_is_declared_at_fixed_places() -> None:
     assert ROOM.root == Path("/sdks/cxx/tree")
     assert [(str(it.source), it.target, it.is_writable) for it in ROOM.mounts] == [
-        ("/work/src", "/src", False),
-        ("/work/builder", "/builder", False),
-        ("/work/run/job.json", "/run/job.json", False),
-        ("/work/out", "/out", True),
+        ("/room/src", "/src", False),
+        ("/room/builder", "/builder", False),
+        ("/room/run/job.json", "/run/job.json", False),
+        ("/room/out", "/out", True),
         ("/sdks/cxx/tree", "/sdk/cxx-12.2.0/tree", False),
         ("/sdks/torch/tree", "/sdk/torch-2.13.0+cpu/tree", False),
     ]
@@ -49,15 +49,15 @@ def test_bubblewrap_shares_nothing_and_clears_the_environment() -> None:
     assert "--clearenv" in words
     text = " ".join(words)
     assert "--uid 1000 --gid 1000 --hostname build --ro-bind /sdks/cxx/tree / " in text
-    assert "--bind /work/out /out" in text
-    assert "--ro-bind /work/src /src" in text
+    assert "--bind /room/out /out" in text
+    assert "--ro-bind /room/src /src" in text
     assert text.endswith("-- /usr/bin/python3 -m kernelmill.builder.inside /run/job.json")
 
 
 def test_namespaces_get_the_same_room() -> None:
     document = json.loads(namespaces.document(ROOM, user=1000, host_name="build"))
     assert document["root"] == "/sdks/cxx/tree"
-    assert document["mounts"][3] == ["/work/out", "/out", True]
+    assert document["mounts"][3] == ["/room/out", "/out", True]
     assert document["environment"] == dict(ROOM.environment)
     assert document["command"] == [*ROOM.command]
 
