@@ -33,11 +33,10 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return write_kernel(tmp_path / "soft-max", MANIFEST, {"torch-ext/soft_max/__init__.py": ""})
 
 
-@pytest.mark.parametrize("command", ["build-and-upload", "upload"])
 def test_upload_asks_for_a_repository_first(
-    kernel: Path, command: str, capsys: pytest.CaptureFixture[str]
+    kernel: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([command, str(kernel)]) == 2
+    assert main(["build-and-upload", str(kernel)]) == 2
     assert capsys.readouterr().err == (
         "kernel-builder: build.toml general.hub: no repository to upload to\n"
         "  hint: pass --repo-id OWNER/soft-max, or write [general.hub] with "
@@ -51,4 +50,4 @@ def test_upload_refuses_a_wrong_repository_and_a_wrong_folder_first(
     assert main(["build-and-upload", str(kernel), "--repo-id", "soft-max"]) == 2
     assert "--repo-id: 'soft-max' is not a repository id" in capsys.readouterr().err
     assert main(["upload", str(kernel / "nowhere"), "--repo-id", "acme/x"]) == 2
-    assert "nowhere: no build.toml here" in capsys.readouterr().err
+    assert "nowhere: no such folder" in capsys.readouterr().err

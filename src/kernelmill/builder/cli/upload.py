@@ -68,6 +68,7 @@ def run(args: argparse.Namespace) -> int:
         note(f"checked {', '.join(variants)}")
     for name in publishing.find_dirty(root / place):
         note(f"warning: {name} was built from sources that no commit holds")
+    require_repository(root, args.repo_id)
     fill(root, repo_id=args.repo_id)
     wish = _wish(args)
     if not (args.dry_run or args.allow_api_changes or args.repo_type == "model"):
@@ -135,12 +136,12 @@ def _hub_env(args: argparse.Namespace) -> dict[str, str]:
 
 
 def require_possible(args: argparse.Namespace) -> None:
-    """Stop here when the arguments ask for what no upload can do, or say not where to.
+    """Stop here when the arguments ask for what no upload can do.
 
     Raises:
-        InputError: they do, or there is no kernel.
+        InputError: they do, or there is no such folder.
     """
-    from kernelmill.builder.errors import PlanError  # noqa: PLC0415 - for `--help`
+    from kernelmill.builder.errors import PlanError, SourceError  # noqa: PLC0415 - for `--help`
     from kernelmill.builder.publishing import parse_endpoint  # noqa: PLC0415 - as above
 
     if args.create_pr:
@@ -151,17 +152,23 @@ def require_possible(args: argparse.Namespace) -> None:
         )
     if args.against:
         parse_endpoint(args.against)
-    _require_repository(args.dir.resolve(), args.repo_id)
+    if not args.dir.is_dir():
+        raise SourceError("no such folder", where=str(args.dir), hint="pass the kernel's folder")
 
 
-def _require_repository(root: Path, repo_id: str | None) -> None:
+def require_repository(root: Path, repo_id: str | None) -> None:
+    """Stop here when nobody says where to upload the kernel in ``root``.
+
+    Raises:
+        InputError: that is so, or ``repo_id`` is none.
+    """
     from kernelmill.builder.errors import PlanError  # noqa: PLC0415 - as above
     from kernelmill.builder.sources import MANIFEST_NAME, read_manifest  # noqa: PLC0415 - as above
     from kernelmill.spec.names import RepoId  # noqa: PLC0415 - as above
 
     if repo_id:
         RepoId.parse(repo_id, where="--repo-id")
-    if root.is_dir() and not (root / MANIFEST_NAME).exists():
+    if not (root / MANIFEST_NAME).exists():
         return  # builds without their sources: their metadata is asked later
     manifest, _ = read_manifest(root)
     hub = manifest.general.hub
