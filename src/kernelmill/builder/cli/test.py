@@ -46,6 +46,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="cpu, rocm or cpu,rocm; by default all that is built and can run here",
     )
     parser.add_argument(
+        "--variant",
+        action="append",
+        metavar="NAME",
+        help="one that is built; by default of each backend the one that would be loaded here",
+    )
+    parser.add_argument(
         "--emulate", action="store_true", help="run ROCm kernels without a GPU, on the CPU"
     )
     parser.add_argument(
@@ -71,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         sanitize=args.sanitize,
         profile=args.profile,
     )
-    names = read_variants(root)
+    names = plan.only_named(read_variants(root), args.variant or (), folder=str(args.dir))
     planned = plan.plan_trials(names, question, probe_site(sys.executable))
     require_modules(question)
     for text in planned.omitted:

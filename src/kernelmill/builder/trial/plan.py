@@ -11,6 +11,7 @@ from kernelmill.builder.errors import PlanError, SourceError, ToolchainError
 from kernelmill.builder.request import parse_backends
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.errors import InvalidVariant
+from kernelmill.spec.reader import did_you_mean
 from kernelmill.spec.resolve import resolve, trace_text
 from kernelmill.spec.variant import ArchVariant, parse_variant
 
@@ -108,6 +109,23 @@ def parse_question(
     return Question(
         folder=folder, backends=asked, emulate=emulate, sanitize=sanitize, profile=profile
     )
+
+
+def only_named(names: Sequence[str], asked: Sequence[str], *, folder: str) -> list[str]:
+    """Return those of the built variants that were asked for by name; all when none was.
+
+    Raises:
+        SourceError: one is not built.
+    """
+    for name in asked:
+        if name not in names:
+            meant = did_you_mean(name, names)
+            raise SourceError(
+                f"{name} is not built here",
+                where="--variant",
+                hint=meant or f"run `kernel-builder build {folder} --variant {name}`",
+            )
+    return list(asked or names)
 
 
 def plan_trials(names: Sequence[str], question: Question, site: Site) -> Plan:
