@@ -68,6 +68,11 @@ def run(args: argparse.Namespace) -> int:
         note(f"checked {', '.join(variants)}")
     for name in publishing.find_dirty(root / place):
         note(f"warning: {name} was built from sources that no commit holds")
+    for name in publishing.find_without_digest(root / place):
+        note(
+            f"warning: {name} has no digest, so who loads it cannot check its files: "
+            "`kernel-builder hash` writes it"
+        )
     require_repository(root, args.repo_id)
     fill(root, repo_id=args.repo_id)
     wish = _wish(args)
