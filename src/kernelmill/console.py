@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from kernelmill import __version__
 from kernelmill.spec.errors import HostError, KernelError
+from kernelmill.spec.reader import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -57,6 +58,9 @@ def run_console(
     rest: list[str] = []
     asked = next((word for word in words if not word.startswith("-")), None)
     is_listing = asked not in commands or words[0] != asked
+    if objection := _command_objection(prog, words, tuple(commands)):
+        parser.error(objection)
+    chosen = parser
     for name, module_path in commands.items():
         if name != asked:
             # Of the others the list of commands needs the help, and everything else their names:
@@ -65,7 +69,7 @@ def run_console(
             subparsers.add_parser(name, help=text)
             continue
         command = cast("Command", import_module(module_path))
-        subparser = subparsers.add_parser(
+        chosen = subparser = subparsers.add_parser(
             name, help=command.HELP, description=command.HELP, allow_abbrev=False
         )
         command.configure(subparser)
@@ -73,11 +77,31 @@ def run_console(
         if getattr(command, "TAKES_REST", False) and "--" in words:
             end = words.index("--")
             words, rest = words[:end], words[end + 1 :]
-    args = parser.parse_args(words, argparse.Namespace(rest=rest))
+    args, unknown = parser.parse_known_args(words, argparse.Namespace(rest=rest))
+    if unknown:
+        chosen.error(_unknown_text(unknown, chosen))
     _allow_every_character()
     if logging.lastResort:
         logging.lastResort.setFormatter(_PrintableFormatter())
     return _finish(prog, args.run, args)
+
+
+def _command_objection(prog: str, words: Sequence[str], known: Sequence[str]) -> str:
+    """Say what is wrong with the first word, or nothing."""
+    if not words:
+        return f"name a command; `{prog} --help` lists all"
+    if words[0].startswith("-") or words[0] in known:
+        return ""
+    near = did_you_mean(words[0], known)
+    return f"unknown command {words[0]!r}: {near or f'`{prog} --help` lists all'}"
+
+
+def _unknown_text(unknown: Sequence[str], parser: argparse.ArgumentParser) -> str:
+    """Say which arguments are not known, and the options that were probably meant."""
+    options = [it for action in parser._actions for it in action.option_strings]
+    asked = (word.partition("=")[0] for word in unknown if word.startswith("--"))
+    near = (did_you_mean(word, options) for word in asked)
+    return " ".join(("unrecognized arguments:", *unknown, *dict.fromkeys(it for it in near if it)))
 
 
 def read_help(module_path: str) -> str:

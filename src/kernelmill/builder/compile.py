@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from kernelmill.builder.toolchain import Toolchain
     from kernelmill.spec.errors import KernelError
 
+OUR_WARNING = re.compile(r"(?:torch|tvm-ffi)[\w-]*: warning: ")
+"""A warning of the builder itself: it starts with the name of the variant."""
 _STEP = re.compile(r"\[(\d+)/(\d+)\] (.*)")
 _ERROR = re.compile(r"(?:fatal )?error: |: undefined (?:reference|symbol)|^CMake Error|^error: ")
 _KILLED = re.compile(r"Killed signal terminated|\bsignal 9\b|^Killed\s*$")
@@ -152,7 +154,12 @@ def _ensure_usable_cache(configure: Sequence[str], workspace: Workspace) -> None
 
 
 def step_of(line: str) -> str:
-    """Return what a line of Ninja's says in a few words: ``[2/5] compile relu.cpp``, or nothing."""
+    """Return what a line of Ninja's says in a few words: ``[2/5] compile relu.cpp``, or nothing.
+
+    Our own warnings are short already; those of compilers may be hundreds.
+    """
+    if OUR_WARNING.match(line):
+        return line.rstrip()
     match = _STEP.match(line)
     if match is None:
         return ""

@@ -16,7 +16,8 @@ from kernelmill.binary.loops import find_hot_loop
 from kernelmill.binary.occupancy import LIMITS, Occupancy, occupancy
 from kernelmill.binary.symbols import read_linkage
 from kernelmill.builder.errors import SourceError
-from kernelmill.builder.variants import PLACES
+from kernelmill.builder.package import METADATA_NAME
+from kernelmill.builder.variants import PLACES, find_variants
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,13 +110,35 @@ def find_binary(path: Path) -> Path:
         raise SourceError(
             "no such file or folder", where=str(path), hint="name a build: build/<variant>"
         )
-    found = sorted(path.glob("*.so"))
+    found = sorted(path.glob("*.so")) or _of_only_variant(path)
     if len(found) != 1:
         problem = (
             f"{len(found)} compiled extensions here" if found else "no compiled extension here"
         )
         raise SourceError(problem, where=str(path), hint="name one file, or one variant's folder")
     return found[0]
+
+
+def _of_only_variant(folder: Path) -> list[Path]:
+    """Return the extensions of the one variant that the kernel in ``folder`` was built for.
+
+    Raises:
+        SourceError: it was built for several, or ``folder`` is a variant that is all Python.
+    """
+    if (folder / METADATA_NAME).is_file():
+        raise SourceError(
+            "this variant is Python only: there is no binary to inspect", where=str(folder)
+        )
+    try:
+        variants = find_variants(folder)
+    except SourceError:
+        return []
+    if len(variants) > 1:
+        names = ", ".join(str(it) for it in variants)
+        raise SourceError(
+            f"{len(variants)} variants here", where=str(folder), hint=f"name one of {names}"
+        )
+    return [file for it in variants for file in (sorted(it.glob("*.so")) or _of_only_variant(it))]
 
 
 def inspect_binary(data: bytes, *, name: str) -> Inspection:

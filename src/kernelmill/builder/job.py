@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from kernelmill.builder.compile import OUR_WARNING
 from kernelmill.builder.pipeline import build_variant, plan_goal
 from kernelmill.builder.sdk.store import open_store
 from kernelmill.builder.sources import read_tree
@@ -135,7 +136,8 @@ def run_job(
 
     built, problem = _build(plan, site, job, watch)
     seconds = time.monotonic() - started
-    counted = f", {count_of(len(warnings), 'warning')}: see them with -v" if warnings else ""
+    theirs = sum(not OUR_WARNING.match(line) for line in warnings)
+    counted = f", {count_of(theirs, 'compiler warning')}: -v shows them" if theirs else ""
     tell(f"{'built' if built else 'failed'} {plan.variant} in {seconds:.1f} s{counted}")
     return Outcome(
         result="built" if built else "failed",

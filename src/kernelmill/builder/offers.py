@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kernelmill.builder.cuda.toolchain import require
 from kernelmill.builder.errors import PlanError, SdkMissing
 from kernelmill.builder.matrix import load_matrix, pick_series, rows_of, tvm_ffi_rows
 from kernelmill.builder.noarch.plan import noarch_variants, plan_noarch
@@ -12,17 +13,17 @@ from kernelmill.builder.pipeline import plan_goal
 from kernelmill.builder.request import Goal
 from kernelmill.builder.sources import torch_table
 from kernelmill.builder.targets import release_for
+from kernelmill.spec.backend import Backend
 from kernelmill.spec.errors import KernelError
 from kernelmill.spec.manifest import TvmFfi
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from kernelmill.builder.matrix import Matrix, Row
     from kernelmill.builder.sdk.store import Store
     from kernelmill.builder.sources import KernelTree
     from kernelmill.builder.toolchain import Toolchain
-    from kernelmill.spec.backend import Backend
     from kernelmill.spec.variant import ArchVariant, Variant
 
 
@@ -127,12 +128,14 @@ def _offer(tree: KernelTree, toolchain: Toolchain, store: Store, variant: ArchVa
     try:
         plan = plan_goal(Goal.of(variant), tree, toolchain, store=store)
     except SdkMissing as error:
+        names = tuple(dict.fromkeys((error.name, *_missing_toolkit(variant, toolchain))))
+        more = f"; kernel-builder sdk fetch {' '.join(names)}"
         return Offer(
             backend=backend,
             variant=variant,
             torch=release,
-            objection=_reason(error),
-            missing=(error.name,),
+            objection=_reason(error) if len(names) == 1 else error.problem + more,
+            missing=names,
         )
     except KernelError as error:
         return Offer(backend=backend, variant=variant, torch=release, objection=_reason(error))
@@ -143,6 +146,17 @@ def _offer(tree: KernelTree, toolchain: Toolchain, store: Store, variant: ArchVa
         is_installed=plan.is_installed,
         archs=plan.archs or (),
     )
+
+
+def _missing_toolkit(variant: ArchVariant, toolchain: Toolchain) -> Iterator[str]:
+    """Yield the CUDA toolkit to fetch: planning stops at the first SDK that is missing."""
+    if variant.compute.backend is Backend.CUDA and variant.compute.version is not None:
+        try:
+            require(toolchain.cuda, variant.compute.version)
+        except SdkMissing as error:
+            yield error.name
+        except KernelError:
+            return  # one is there and broken: told when its torch is there too
 
 
 def _no_variant(tree: KernelTree, toolchain: Toolchain, backend: Backend) -> Offer:

@@ -179,7 +179,8 @@ def build_variant(
 
 def _warn(plan: BuildPlan, findings: Iterable[Finding], on_line: Callable[[str], None]) -> None:
     for finding in findings:
-        on_line(f"{plan.variant}: warning: {finding.problem}")
+        hint = f"; {finding.hint}" if finding.hint else ""
+        on_line(f"{plan.variant}: warning: {finding.problem}{hint}")
 
 
 def _check_sources(

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from kernelmill.spec.metadata import Metadata
+
 NIX_FOLDER: Final = "result"
 """What ``nix build`` links."""
 
@@ -83,12 +85,22 @@ def parse_endpoint(text: str) -> str:
 
 def find_dirty(folder: Path) -> tuple[str, ...]:
     """Return the variants in ``folder`` that were built from sources that no commit holds."""
-    found = []
+    return tuple(
+        name
+        for name, known in _metadata_of(folder)
+        if known.provenance and known.provenance.kernel.is_dirty
+    )
+
+
+def find_without_digest(folder: Path) -> tuple[str, ...]:
+    """Return the variants in ``folder`` whose files nobody who loads them could check."""
+    return tuple(name for name, known in _metadata_of(folder) if known.digest is None)
+
+
+def _metadata_of(folder: Path) -> Iterator[tuple[str, Metadata]]:
     for path in sorted(folder.glob(f"*/{METADATA_NAME}")):
-        known = metadata_format.parse(path.read_text(encoding="utf-8"), where=str(path))
-        if known.provenance and known.provenance.kernel.is_dirty:
-            found.append(path.parent.name)
-    return tuple(found)
+        text = path.read_text(encoding="utf-8")
+        yield path.parent.name, metadata_format.parse(text, where=str(path))
 
 
 def as_upstream_reports(document: Mapping[str, Any]) -> dict[str, object]:

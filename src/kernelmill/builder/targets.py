@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kernelmill.builder.errors import PlanError, SdkMissing
 from kernelmill.builder.matrix import dotted, load_matrix
+from kernelmill.builder.sdk.pins import known_inputs
 from kernelmill.builder.sdk.store import missing
 from kernelmill.builder.toolchain.torch import torch_of_sdk
 from kernelmill.spec.backend import Backend
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from kernelmill.spec.variant import ArchVariant
 
 _STABLE = "torch-stable-abi"
+_PYPI_CUDA = 13
+"""What PyPI's wheels of PyTorch are for, since 2.11; their names do not say so."""
 
 
 def find_target(variant: ArchVariant, toolchain: Toolchain, store: Store) -> TorchTarget:
@@ -51,14 +54,38 @@ def find_target(variant: ArchVariant, toolchain: Toolchain, store: Store) -> Tor
 def _missing(variant: ArchVariant, stored: list[TorchTarget]) -> SdkMissing:
     release, cuda = release_for(variant), variant.compute.version
     others = [it for it in stored if it.release.series == variant.framework.version]
-    if variant.compute.backend is not Backend.CUDA or cuda is None or not others:
+    if (
+        variant.compute.backend is not Backend.CUDA
+        or cuda is None
+        or variant.framework.kind == _STABLE
+    ):
         return missing("torch", release)
+    if not others:
+        return missing("torch", _release_for_cuda(release, cuda))
     made_for = " and ".join(f"CUDA {it.cuda}" if it.cuda else "the CPU" for it in others)
-    name = f"torch-{release}+cu{cuda[0]}{cuda[1]}"
+    name = f"torch-{_flavour(release, cuda)}"
     return SdkMissing(
         f"the SDKs of torch {release} that are here are for {made_for}, not for CUDA {cuda[0]}",
         hint=f"kernel-builder sdk fetch {name}; with --from FOLDER where no index has that wheel",
         name=name,
+    )
+
+
+def _release_for_cuda(release: str, cuda: tuple[int, ...]) -> str:
+    """Return the release as ``sdk fetch`` finds one that is for a CUDA of this major version."""
+    files = known_inputs().get("torch", {}).get(release, ())
+    is_on_pypi = any("+" not in it.file for it in files)
+    return release if cuda[0] == _PYPI_CUDA and is_on_pypi else _flavour(release, cuda)
+
+
+def _flavour(release: str, cuda: tuple[int, ...]) -> str:
+    """Return the release with its CUDA: one whose files are known, where the major will do."""
+    known = known_inputs().get("torch", {})
+    usual = f"{release}+cu{cuda[0]}{cuda[1]}"
+    return (
+        usual
+        if usual in known
+        else next((it for it in known if it.startswith(f"{release}+cu{cuda[0]}")), usual)
     )
 
 

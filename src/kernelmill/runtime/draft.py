@@ -26,6 +26,9 @@ _UNFILLED: Final = re.compile(
 )
 """What `kernel-builder fill-card` replaces."""
 
+_OF_CMAKE: Final = frozenset({"CMakeFiles", "Testing", "_deps"})
+"""Folders that CMake makes where it works."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
@@ -56,6 +59,9 @@ def read_draft(folder: Path, *, place: str | None = None) -> Draft:
     place = place or find_place(folder)
     builds = folder / place
     names = sorted(each.name for each in builds.iterdir()) if builds.is_dir() else []
+    if "CMakeCache.txt" in names:
+        # `cmake -B build` works in the very folder into which it installs the variants.
+        names = [it for it in names if it not in _OF_CMAKE]
     return Draft(
         folder=folder,
         manifest=_read_manifest(folder),

@@ -96,6 +96,10 @@ def select_local(path: Path, host: Host) -> Path:
     if is_build and variant_of(path.resolve().name) is None:
         return path  # a build under another name, such as Nix gives: there is nothing to compare
     folder = path.resolve().parent if is_build else builds_folder(path)
+    if (path / "build.toml").is_file() and not any(folder.glob("*/metadata.json")):
+        raise NoVariant(
+            f"nothing is built in '{path}' yet", hint=f"run `kernel-builder build {path}`"
+        )
     resolution = resolve_local(path, host)
     if resolution.chosen is None:
         raise no_variant(resolution, repo=str(path), revision="", host=host)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kernelmill.builder.check import Finding
 from kernelmill.builder.check.policies import policy_number
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from kernelmill.binary.symbols import Linkage
     from kernelmill.builder.check.policies import Policies
+
+_STUBS_ARE_FOR: Final = (2, 28)
+"""What is linked against the SDK abi-stubs-2.28 keeps to this policy and to newer ones."""
 
 
 def check_manylinux(
@@ -33,11 +36,17 @@ def check_manylinux(
     return tuple(
         Finding(
             problem=f"{version} is {_age(oldest)}, and {floor} is wanted: {_who(names)}",
-            hint="build against stubs of older system libraries, or allow a newer system",
+            hint=_hint(limit),
         )
         for version, names in _wanted(linkage).items()
         if (oldest := policies.oldest_with(version, cpu=cpu)) is None or oldest > limit
     )
+
+
+def _hint(limit: tuple[int, ...]) -> str:
+    if limit < _STUBS_ARE_FOR:
+        return "build against stubs of older system libraries, or allow a newer system"
+    return "build again after `kernel-builder sdk fetch abi-stubs-2.28`, or allow a newer system"
 
 
 def lowest_policy(linkage: Linkage, *, policies: Policies, cpu: str) -> str:

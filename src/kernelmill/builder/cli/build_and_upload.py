@@ -24,6 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Build, then upload; nothing is uploaded unless every variant was built."""
     upload.require_possible(args)  # before minutes of compiling
+    upload.require_repository(args.dir.resolve(), args.repo_id)
     with redirect_stdout(sys.stderr):
         status = build.run(args)
     if status:

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from kernelmill.builder.cli.options import add_json, print_json
+from kernelmill.builder.cli.options import add_json, note, print_json
 from kernelmill.builder.errors import CheckError
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         for it in judged:
             print("\n".join(_as_lines(it)))
+        if not judged:
+            note("nothing here is compiled: there are no symbols to check")
     if any(it.verdict.findings for it in judged):
         raise CheckError("ABI compatibility issues found")
     return 0

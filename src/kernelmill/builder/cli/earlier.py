@@ -41,8 +41,14 @@ def find_earlier(text: str) -> Path:
     """
     folder = Path(text)
     match = _ON_A_HUB.fullmatch(text)
-    if folder.exists() or not match:
+    if folder.exists():
         return folder
+    if not match:
+        raise SourceError(
+            "there is no such folder",
+            where=text,
+            hint="name the folder of an earlier build, or one on a Hub as OWNER/NAME@v1",
+        )
     hint = "name a folder with that build instead"
     words = (match["repo"], match["revision"])
     return Path(_ask(_FETCH, *words, env=os.environ, kind=SourceError, hint=hint))

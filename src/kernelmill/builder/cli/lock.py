@@ -14,6 +14,7 @@ from kernelmill.builder.locking.format import LOCK_NAME, Lock
 from kernelmill.builder.locking.making import Locking, make_lock
 from kernelmill.builder.locking.needs import depends_of, needs_of
 from kernelmill.builder.locking.variants import list_variants
+from kernelmill.builder.sdk.recipes import recipes
 from kernelmill.builder.sdk.store import open_store
 from kernelmill.builder.sources import read_tree
 from kernelmill.builder.toolchain.host import probe_cpu
@@ -122,9 +123,13 @@ def _require(names: Sequence[str], made: Locking, variants: Sequence[Variant]) -
                 hint=f"one of {', '.join(map(str, variants))}",
             )
     if not made.lock.variants:
-        wanted = " ".join(sorted({it.name for needs in made.missing.values() for it in needs}))
+        known = recipes()
+        # No recipe makes some of what CUDA 12 needs: a variant that waits for it is not promised.
+        possible = [it for it in made.missing.values() if all(need.kind in known for need in it)]
+        wanted = " ".join(sorted({need.name for needs in possible for need in needs}))
         raise BuildLockError(
-            "nothing can be locked: SDKs are missing", hint=f"kernel-builder sdk fetch {wanted}"
+            "nothing can be locked: SDKs are missing",
+            hint=f"kernel-builder sdk fetch {wanted}; or fewer, with --variant" if wanted else "",
         )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from kernelmill.builder.cli.options import note
 from kernelmill.builder.cli.summary import result_text
+from kernelmill.builder.compile import OUR_WARNING
 from kernelmill.builder.job import Outcome
 from kernelmill.console import printable
 
@@ -119,6 +120,9 @@ class TerminalWatcher:
             name = self._names[index]
             self._bars[index] = self._shown.add_task("", total=None, name=name, said="")
         text = printable(_as_text(message))
+        if OUR_WARNING.match(text):
+            self._shown.console.print(text, markup=False, highlight=False)
+            return
         step = _STEP.match(text)
         if step:
             done, total = map(int, step.groups())

@@ -24,6 +24,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="cpu, rocm or cpu,rocm; by default all that is built and can run here",
     )
     parser.add_argument(
+        "--variant",
+        action="append",
+        metavar="NAME",
+        help="one that is built; by default of each backend the one that would be loaded here",
+    )
+    parser.add_argument(
         "--emulate", action="store_true", help="run ROCm kernels without a GPU, on the CPU"
     )
     parser.add_argument(

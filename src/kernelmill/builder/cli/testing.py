@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         sanitize=args.sanitize,
         profile=args.profile,
     )
-    names = read_variants(root)
+    names = plan.only_named(read_variants(root), args.variant or (), folder=str(args.dir))
     planned = plan.plan_trials(names, question, probe_site(sys.executable))
     require_modules(question)
     for text in planned.omitted:

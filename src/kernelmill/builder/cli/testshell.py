@@ -94,6 +94,11 @@ def choose_variant(built: Sequence[str], *, asked: str | None, is_emulated: bool
         )
     if is_emulated:
         fits = [name for name in built if "-rocm" in name]
+        if not fits:
+            raise SourceError(
+                "no build for rocm to emulate: there is " + ", ".join(built),
+                hint="run `kernel-builder build --backend rocm` first, or leave out --emulate",
+            )
     else:
         chosen = resolve(built, probe_site(sys.executable).host).chosen
         fits = [str(chosen)] if chosen else []

@@ -68,6 +68,12 @@ def run(args: argparse.Namespace) -> int:
         note(f"checked {', '.join(variants)}")
     for name in publishing.find_dirty(root / place):
         note(f"warning: {name} was built from sources that no commit holds")
+    for name in publishing.find_without_digest(root / place):
+        note(
+            f"warning: {name} has no digest, so who loads it cannot check its files: "
+            "`kernel-builder hash` writes it"
+        )
+    require_repository(root, args.repo_id)
     fill(root, repo_id=args.repo_id)
     wish = _wish(args)
     if not (args.dry_run or args.allow_api_changes or args.repo_type == "model"):
@@ -112,7 +118,10 @@ def _compare_calls(wish: Wish, root: Path, place: str, *, env: Mapping[str, str]
         return planned.returncode
     plan = json.loads(planned.stdout)
     with TemporaryDirectory(prefix="kernel-builder-upload-") as folder:
-        hint = "check HF_ENDPOINT; --allow-api-changes does without"
+        hint = (
+            "check HF_ENDPOINT and the network; --allow-api-changes does not compare with what "
+            "the Hub has"
+        )
         repo, branch = plan["repo_id"], plan["branch"]
         earlier = fetch_python(repo, branch, Path(folder), env=env, hint=hint)
         if earlier is None:
@@ -135,9 +144,9 @@ def require_possible(args: argparse.Namespace) -> None:
     """Stop here when the arguments ask for what no upload can do.
 
     Raises:
-        PlanError: they do.
+        InputError: they do, or there is no such folder.
     """
-    from kernelmill.builder.errors import PlanError  # noqa: PLC0415 - for `--help`
+    from kernelmill.builder.errors import PlanError, SourceError  # noqa: PLC0415 - for `--help`
     from kernelmill.builder.publishing import parse_endpoint  # noqa: PLC0415 - as above
 
     if args.create_pr:
@@ -148,6 +157,33 @@ def require_possible(args: argparse.Namespace) -> None:
         )
     if args.against:
         parse_endpoint(args.against)
+    if not args.dir.is_dir():
+        raise SourceError("no such folder", where=str(args.dir), hint="pass the kernel's folder")
+
+
+def require_repository(root: Path, repo_id: str | None) -> None:
+    """Stop here when nobody says where to upload the kernel in ``root``.
+
+    Raises:
+        InputError: that is so, or ``repo_id`` is none.
+    """
+    from kernelmill.builder.errors import PlanError  # noqa: PLC0415 - as above
+    from kernelmill.builder.sources import MANIFEST_NAME, read_manifest  # noqa: PLC0415 - as above
+    from kernelmill.spec.names import RepoId  # noqa: PLC0415 - as above
+
+    if repo_id:
+        RepoId.parse(repo_id, where="--repo-id")
+    if not (root / MANIFEST_NAME).exists():
+        return  # builds without their sources: their metadata is asked later
+    manifest, _ = read_manifest(root)
+    hub = manifest.general.hub
+    if not (repo_id or hub.repo_id):
+        raise PlanError(
+            "no repository to upload to",
+            where="build.toml general.hub",
+            hint=f"pass --repo-id OWNER/{manifest.general.name}, or write [general.hub] with "
+            f'repo-id = "OWNER/{manifest.general.name}"',
+        )
 
 
 def _hand_over(args: argparse.Namespace, wish: Wish, root: Path, place: str) -> int:

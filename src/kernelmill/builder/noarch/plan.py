@@ -9,6 +9,7 @@ from kernelmill.builder.errors import PlanError
 from kernelmill.builder.plan import ops_name, unique_id
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.manifest import TorchNoarch
+from kernelmill.spec.reader import did_you_mean
 from kernelmill.spec.variant import NoarchVariant, parse_variant
 
 if TYPE_CHECKING:
@@ -120,6 +121,13 @@ def _backend_of(tree: KernelTree, variant: NoarchVariant) -> Backend:
     for backend in tree.manifest.general.backends:
         if _variant_for(backend) == variant:
             return backend
+    if variant not in map(_variant_for, Backend):
+        raise PlanError(
+            f"there is no backend for the variant {str(variant)!r}",
+            where="--variant",
+            hint=did_you_mean(str(variant), [str(it) for it in noarch_variants(tree)])
+            or f"name one of {_listing(tree)}",
+        )
     raise PlanError(
         f"the kernel is not for {variant.name}",
         where=tree.where("general", "backends"),

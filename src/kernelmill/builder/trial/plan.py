@@ -11,6 +11,7 @@ from kernelmill.builder.errors import PlanError, SourceError, ToolchainError
 from kernelmill.builder.request import parse_backends
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.errors import InvalidVariant
+from kernelmill.spec.reader import did_you_mean
 from kernelmill.spec.resolve import resolve, trace_text
 from kernelmill.spec.variant import ArchVariant, parse_variant
 
@@ -110,6 +111,23 @@ def parse_question(
     )
 
 
+def only_named(names: Sequence[str], asked: Sequence[str], *, folder: str) -> list[str]:
+    """Return those of the built variants that were asked for by name; all when none was.
+
+    Raises:
+        SourceError: one is not built.
+    """
+    for name in asked:
+        if name not in names:
+            meant = did_you_mean(name, names)
+            raise SourceError(
+                f"{name} is not built here",
+                where="--variant",
+                hint=meant or f"run `kernel-builder build {folder} --variant {name}`",
+            )
+    return list(asked or names)
+
+
 def plan_trials(names: Sequence[str], question: Question, site: Site) -> Plan:
     """Choose what to test of the variants called ``names``.
 
@@ -118,7 +136,7 @@ def plan_trials(names: Sequence[str], question: Question, site: Site) -> Plan:
 
     Raises:
         SourceError: nothing is built, or not for a backend that was asked for.
-        ToolchainError: there is no GPU for what was asked for.
+        ToolchainError: there is no GPU for what was asked for, or for anything that is built.
         KernelError: what is built does not fit the installed PyTorch.
     """
     built = _backends_of(names)
@@ -134,13 +152,18 @@ def plan_trials(names: Sequence[str], question: Question, site: Site) -> Plan:
     for backend in wanted:
         if backend not in built:
             raise _not_built(backend, question)
-        objection = _objection(backend, question, site)
+        objection = _objection(backend, built[backend], question, site)
         if objection is None:
             trials += _trials_of(backend, built[backend], question, site)
         elif question.backends or len(wanted) == 1:
             raise objection
         else:
             omitted.append(f"leaving out {backend}: {objection.problem}; {objection.hint}")
+    if not trials:
+        raise ToolchainError(
+            "none of what is built can be tested here:\n  " + "\n  ".join(omitted),
+            hint=f"run the tests on a machine with such a GPU; built for: {', '.join(built)}",
+        )
     return Plan(trials=tuple(trials), omitted=tuple(omitted))
 
 
@@ -171,18 +194,26 @@ def _not_built(backend: Backend, question: Question) -> SourceError:
     )
 
 
-def _objection(backend: Backend, question: Question, site: Site) -> KernelError | None:
+def _objection(
+    backend: Backend, variants: Sequence[Variant], question: Question, site: Site
+) -> KernelError | None:
     """Say why kernels of ``backend`` cannot be executed here."""
+    can_emulate = any(isinstance(it, ArchVariant) for it in variants)
     if backend is Backend.CUDA:
         return _objection_to_cuda(question, site)
     if backend is Backend.CPU or question.emulate:
         return None
     if not site.gpus:
-        return ToolchainError("no AMD GPU here", hint="add --emulate to run without one")
+        return ToolchainError(
+            "no AMD GPU here",
+            hint="add --emulate to run without one"
+            if can_emulate
+            else "run the kernel's tests on a machine with one",
+        )
     if site.rocm is None:
         return ToolchainError(
             "the installed PyTorch is not for ROCm",
-            hint="install a PyTorch for ROCm, or add --emulate",
+            hint="install a PyTorch for ROCm" + (", or add --emulate" if can_emulate else ""),
         )
     return None
 

@@ -88,7 +88,7 @@ def test_cuda_is_built_for_the_headers_of_an_sdk_where_torch_has_no_cuda(tmp_pat
     here = place(tmp_path, full, cuda=(trial(),))
     with pytest.raises(SdkMissing) as caught:
         here.plan(BOTH[1])
-    assert caught.value.name == "torch-2.13.0"
+    assert caught.value.name == "torch-2.13.0+cu130"
 
 
 def with_gpu(cuda: tuple[int, int] | None) -> TrialSite:
