@@ -7,6 +7,7 @@ modes only "executable" counts, and no times or owners do.
 from __future__ import annotations
 
 import hashlib
+import os
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.builder.errors import SdkError
@@ -33,7 +34,7 @@ def nar_sha256(path: Path) -> str:
 
 def _write_node(path: Path, write: Callable[[bytes], object]) -> None:
     if path.is_symlink():
-        _write_texts(write, "(", "type", "symlink", "target", str(path.readlink()), ")")
+        _write_texts(write, "(", "type", "symlink", "target", path.readlink(), ")")
     elif path.is_file():
         _write_texts(write, "(", "type", "regular")
         if path.stat().st_mode & _EXECUTABLE:
@@ -43,7 +44,7 @@ def _write_node(path: Path, write: Callable[[bytes], object]) -> None:
         _write_texts(write, ")")
     elif path.is_dir():
         _write_texts(write, "(", "type", "directory")
-        for entry in sorted(path.iterdir(), key=lambda it: it.name.encode()):
+        for entry in sorted(path.iterdir(), key=lambda it: os.fsencode(it.name)):
             _write_texts(write, "entry", "(", "name", entry.name, "node")
             _write_node(entry, write)
             _write_texts(write, ")")
@@ -61,9 +62,9 @@ def _write_content(path: Path, write: Callable[[bytes], object]) -> None:
     write(bytes(-size % 8))
 
 
-def _write_texts(write: Callable[[bytes], object], *words: str) -> None:
+def _write_texts(write: Callable[[bytes], object], *words: str | Path) -> None:
     for word in words:
-        write(_text(word.encode()))
+        write(_text(os.fsencode(word)))
 
 
 def _text(content: bytes) -> bytes:
