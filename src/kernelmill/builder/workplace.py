@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from kernelmill.builder.package import OUTPUT_FOLDER
+from kernelmill.builder.writing import remove
 from kernelmill.spec.editions.values import UNBUILDABLE
 from kernelmill.spec.errors import HostError
 
@@ -39,8 +40,14 @@ def make_folder(folder: Path) -> None:
     """Make a folder of builds.
 
     Raises:
-        HostError: it cannot be made.
+        HostError: it cannot be made, or a part of it is a link: what is written and removed there
+            would be somewhere else. ``WORK_FOLDER`` itself may be one.
     """
+    for place in (folder, *folder.parents):
+        if place.name == WORK_FOLDER or WORK_FOLDER not in place.parts:
+            break
+        if place.is_symlink():
+            raise HostError("is a link", where=str(place), hint="remove it: builds make folders")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -48,6 +55,20 @@ def make_folder(folder: Path) -> None:
             f"cannot make the folder: {error.strerror}",
             where=str(folder),
             hint="builds are made beside the sources: use a copy that you may write to",
+        ) from error
+
+
+def clear(folder: Path) -> None:
+    """Remove a folder of builds, and all that is in it.
+
+    Raises:
+        HostError: it cannot be removed.
+    """
+    try:
+        remove(folder)
+    except OSError as error:
+        raise HostError(
+            f"cannot be removed: {error.strerror}", where=str(folder), hint="remove it by hand"
         ) from error
 
 

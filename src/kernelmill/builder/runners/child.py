@@ -39,15 +39,23 @@ class Child:
         self._noise = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the worker is done
         self._is_ended = threading.Event()
         env = {**order.job.env, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", _MODULE],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._noise,
-            env=env,
-            start_new_session=True,  # Ctrl-C of a terminal is for the process that waits
-        )
+        self._process = self._start(env)
         self._order = order
+
+    def _start(self, env: dict[str, str]) -> subprocess.Popen[bytes]:
+        # -P: no module comes from the folder that we happen to be in, which may be the kernel's.
+        try:
+            return subprocess.Popen(
+                [sys.executable, "-P", "-m", _MODULE],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._noise,
+                env=env,
+                start_new_session=True,  # Ctrl-C of a terminal is for the process that waits
+            )
+        except OSError as error:
+            self._noise.close()
+            raise WorkerDied(f"no worker can be started: {error.strerror}", hint=HINT) from error
 
     @property
     def name(self) -> str:
