@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kernelmill.builder.errors import FilesExist
 from kernelmill.builder.wording import count_of
+from kernelmill.builder.writing import replace_text
 from kernelmill.spec.errors import HostError
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class FileSet:
             )
         for path in existing:
             try:
-                _replace_text(target / path, self.texts[path])
+                replace_text(target / path, self.texts[path])
             except OSError as error:
                 raise HostError(
                     f"cannot write {path}: {error.strerror}",
@@ -84,13 +85,6 @@ class FileSet:
     def _differs(self, target: Path, path: str) -> bool:
         place = target / path
         return not place.is_file() or place.read_bytes() != self.texts[path].encode()
-
-
-def _replace_text(place: Path, text: str) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    temporary = place.with_name(f".{place.name}.tmp")
-    temporary.write_text(text, encoding="utf-8", newline="\n")
-    temporary.replace(place)
 
 
 def _listing(paths: Sequence[str]) -> str:
