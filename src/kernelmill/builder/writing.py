@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -24,17 +25,43 @@ def replace_text(place: Path, text: str, *, temporary: Path | None = None) -> No
     Raises:
         OSError: it cannot be written.
     """
-    new = temporary or place.with_name(f".{place.name}.tmp")
-    place.parent.mkdir(parents=True, exist_ok=True)
-    remove(new)
+    replace_texts({place: text}, temporary=temporary)
+
+
+def replace_texts(texts: Mapping[Path, str], *, temporary: Path | None = None) -> None:
+    """Make every text the content of its place: all of them, or nothing is changed.
+
+    Only a crash, or somebody who moves folders meanwhile, leaves some of them.
+
+    Raises:
+        OSError: one cannot be written; names it.
+    """
+    made: list[Path] = []
+    new = {place: temporary or place.with_name(f".{place.name}.tmp") for place in texts}
     try:
-        with os.fdopen(os.open(new, _NEW, 0o666), "wb") as file:
-            file.write(text.encode())
-        new.replace(place)
-    except OSError:
-        with suppress(OSError):
-            new.unlink()
+        for place, text in texts.items():
+            _make_folder(place.parent, made)
+            _write_new(new[place], text)
+        for place, written in new.items():
+            written.replace(place)
+    except OSError as error:
+        error.filename = str(place)  # not the temporary name, which nobody knows
+        for path in (*new.values(), *reversed(made)):
+            with suppress(OSError):
+                path.rmdir() if path in made else path.unlink()
         raise
+
+
+def _make_folder(folder: Path, made: list[Path]) -> None:
+    missing = [it for it in (folder, *folder.parents) if not it.exists()]
+    made += reversed(missing)
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def _write_new(place: Path, text: str) -> None:
+    remove(place)
+    with os.fdopen(os.open(place, _NEW, 0o666), "wb") as file:
+        file.write(text.encode())
 
 
 def remove(place: Path) -> None:

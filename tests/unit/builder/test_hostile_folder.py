@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING
 
 import pytest
 
+from kernelmill.builder import writing
 from kernelmill.builder.cli import main
 from kernelmill.builder.cli.build_and_copy import copy_variants
-from kernelmill.builder.errors import SourceError, ToolchainError
+from kernelmill.builder.errors import FilesExist, SourceError, ToolchainError
 from kernelmill.builder.fileset import FileSet
 from kernelmill.builder.hashing import hash_variant
 from kernelmill.builder.package import replace_folder
@@ -86,6 +88,60 @@ def test_hash_is_not_written_through_links(kernel: Path, outside: Path) -> None:
         (variant / name).symlink_to(outside)
     assert hash_variant(variant).is_changed
     assert outside.read_text() == "mine"
+
+
+def test_files_are_not_written_beyond_a_link(tmp_path: Path, outside: Path) -> None:
+    root = tmp_path / "new"
+    root.mkdir()
+    (root / "cmake").symlink_to(outside.parent)
+    with pytest.raises(HostError, match="is a link out of the folder") as caught:
+        FileSet({"a": "text", "cmake/bashrc": "text"}).write(root, force=True)
+    assert caught.value.where == str(root / "cmake")
+    assert outside.read_text() == "mine"
+    assert [it.name for it in root.iterdir()] == ["cmake"]
+
+
+def test_nothing_is_written_where_a_folder_is_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / "z/in").mkdir(parents=True)
+    with pytest.raises(FilesExist, match="z is a folder"):
+        FileSet({"a/b": "text", "z": "text"}).write(tmp_path, force=True)
+    assert [it.name for it in tmp_path.iterdir()] == ["z"]
+
+
+@pytest.mark.parametrize("last", ["x" * 300, "file/in", f"made/{'x' * 300}", f"in/{'x' * 300}/x"])
+def test_nothing_stays_when_the_last_file_cannot_be_written(last: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "a").write_text("old")
+    with pytest.raises(HostError, match="cannot write "):
+        FileSet({"a": "new", "deep/er/b": "new", last: "new"}).write(tmp_path, force=True)
+    assert sorted(it.name for it in tmp_path.rglob("*")) == ["a", "file"]
+    assert (tmp_path / "a").read_text() == "old"
+
+
+def test_disk_that_is_full_keeps_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_new, count = writing._write_new, []
+
+    def fill(place: Path, text: str) -> None:
+        write_new(place, text)
+        count.append(place)
+        if len(count) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(writing, "_write_new", fill)
+    (tmp_path / "a").write_text("old")
+    with pytest.raises(HostError, match=r"cannot write b: No space left on device"):
+        FileSet({"a": "new", "b": "new", "c": "new"}).write(tmp_path, force=True)
+    assert [it.name for it in tmp_path.iterdir()] == ["a"]
+    assert (tmp_path / "a").read_text() == "old"
+
+
+def test_init_into_a_name_that_is_too_long_is_one_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["init", "--name", "toy", str(tmp_path / ("n" * 300))]) == 3
+    assert "File name too long" in capsys.readouterr().err
 
 
 def test_text_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:

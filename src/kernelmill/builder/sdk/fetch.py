@@ -97,7 +97,11 @@ def _from_folder(wanted: Wanted, folder: Path, platform: str) -> Path:
     try:
         files = sorted(it for it in folder.iterdir() if it.suffix == ".whl" and it.is_file())
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=str(folder)) from error
+        raise InputError(
+            f"cannot be read: {error.strerror}",
+            where=str(folder),
+            hint="name a folder of wheels: --from FOLDER",
+        ) from error
     fitting = [it for it in files if _is_wheel_of(it.name, wanted) and _is_for(it.stem, platform)]
     fitting.sort(key=lambda it: it.name not in wanted.known)
     if not fitting:
@@ -164,4 +168,6 @@ def _sha256(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
+        raise InputError(
+            f"cannot be read: {error.strerror}", where=str(path), hint="make it readable"
+        ) from error
