@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kernelmill.builder.errors import FilesExist
 from kernelmill.builder.wording import count_of
-from kernelmill.builder.writing import replace_texts
+from kernelmill.builder.writing import replace_texts, write_hint
 from kernelmill.spec.errors import HostError, KernelError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class FileSet:
             raise HostError(
                 f"cannot write {_shown(error, target)}: {error.strerror}",
                 where=str(target),
-                hint="choose a folder that you may write to",
+                hint=write_hint(error),
             ) from error
 
     def _write(self, target: Path, *, force: bool) -> tuple[str, ...]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from kernelmill.builder.package import OUTPUT_FOLDER
-from kernelmill.builder.writing import remove
+from kernelmill.builder.writing import REFUSED_BY_DISK, remove, write_hint
 from kernelmill.spec.editions.values import UNBUILDABLE
-from kernelmill.spec.errors import HostError
+from kernelmill.spec.errors import HostError, KernelError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,10 +74,10 @@ def clear(folder: Path) -> None:
 
 @contextmanager
 def only_build(folder: Path) -> Iterator[None]:
-    """Keep every other build out of ``folder``.
+    """Keep every other build out of ``folder``, in which all is written.
 
     Raises:
-        HostError: there is one.
+        HostError: there is one, or the disk is full, or takes nothing for another reason.
     """
     try:
         with FileLock(folder / "lock", timeout=0):
@@ -85,4 +85,12 @@ def only_build(folder: Path) -> Iterator[None]:
     except Timeout as error:
         raise HostError(
             "this variant is being built already", where=str(folder), hint="wait until it is done"
+        ) from error
+    except OSError as error:
+        if isinstance(error, KernelError) or error.errno not in REFUSED_BY_DISK:
+            raise
+        raise HostError(
+            f"cannot be written: {error.strerror}",
+            where=str(error.filename or folder),
+            hint=write_hint(error),
         ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from contextlib import suppress
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+REFUSED_BY_DISK: Final = _FULL | {errno.EIO, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM}
+"""What the system says when it is not our fault that something cannot be written."""
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
@@ -50,6 +54,13 @@ def replace_texts(texts: Mapping[Path, str], *, temporary: Path | None = None) -
             with suppress(OSError):
                 path.rmdir() if path in made else path.unlink()
         raise
+
+
+def write_hint(error: OSError) -> str:
+    """Return what to do about a disk that something could not be written to."""
+    if error.errno in _FULL:
+        return "make room on the disk"
+    return "choose a folder that you may write to"
 
 
 def _make_folder(folder: Path, made: list[Path]) -> None:

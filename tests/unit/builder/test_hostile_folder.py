@@ -14,6 +14,7 @@ from kernelmill.builder.cli.build_and_copy import copy_variants
 from kernelmill.builder.errors import FilesExist, SourceError, ToolchainError
 from kernelmill.builder.fileset import FileSet
 from kernelmill.builder.hashing import hash_variant
+from kernelmill.builder.noarch import build
 from kernelmill.builder.package import replace_folder
 from kernelmill.builder.runners.parcel import pack_sources
 from kernelmill.builder.shell_environment import plan_start
@@ -135,6 +136,35 @@ def test_disk_that_is_full_keeps_what_was_there(
         FileSet({"a": "new", "b": "new", "c": "new"}).write(tmp_path, force=True)
     assert [it.name for it in tmp_path.iterdir()] == ["a"]
     assert (tmp_path / "a").read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("number", "hint"),
+    [(errno.ENOSPC, "make room on the disk"), (errno.EROFS, "choose a folder that you may")],
+)
+def test_disk_that_refuses_a_build_is_one_error(
+    number: int,
+    hint: str,
+    kernel: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(build, "replace_folder", refuse)
+    assert main(["build", str(kernel)]) == 3
+    said = capsys.readouterr().err
+    assert f"torch-cpu: cannot be written: {os.strerror(number)}" in said
+    assert f"hint: {hint}" in said
+    assert "Traceback" not in said
+
+
+def test_bug_of_ours_is_not_called_a_full_disk(kernel: Path) -> None:
+    work = kernel / ".kernelmill/x"
+    make_folder(work)
+    with pytest.raises(FileNotFoundError, match="No such file"), only_build(work):
+        (work / "none").read_text()
 
 
 def test_init_into_a_name_that_is_too_long_is_one_error(
