@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -22,9 +23,6 @@ from kernelmill.builder.sources import read_tree
 from kernelmill.builder.workplace import clear, make_folder, only_build
 from kernelmill.builder.writing import replace_text
 from kernelmill.spec.errors import HostError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MANIFEST = """\
 [general]
@@ -275,6 +273,21 @@ def test_license_of_another_folder_is_not_sent_to_workers(kernel: Path, outside:
     (kernel / "LICENSE").symlink_to(outside)
     with pytest.raises(SourceError, match="'LICENSE' is a link out of the repository"):
         pack_sources(read_tree(kernel))
+
+
+def test_upload_takes_no_module_from_the_folder_that_we_are_in(
+    kernel: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["build", str(kernel)]) == 0
+    for name in ("argparse", "json", "kernelmill"):
+        (kernel / f"{name}.py").write_text("open('evil', 'w').close()\nraise SystemExit(7)\n")
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join(str(Path(it).absolute()) for it in sys.path if it)
+    )
+    monkeypatch.chdir(kernel)
+    assert main(["upload", str(kernel), "--dry-run"]) == 0
+    assert "build/torch-cpu/__init__.py" in capfd.readouterr().out
+    assert not (kernel / "evil").exists()
 
 
 # Copies

@@ -9,7 +9,7 @@ from collections import Counter
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from distributed import Client
 from distributed.scheduler import KilledWorker
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 _TIMEOUT_S: Final = 10
 _STARTS: Final = 2
 """A job whose worker died is given to another once."""
+_KINDS: Final = frozenset({"started", "told", "line", "again"})
 _SENT: Final = ("MAX_JOBS", "PYTORCH_ROCM_ARCH")
 """Of the environment. The rest of it belongs to this machine, and may hold secrets."""
 
@@ -184,10 +185,15 @@ class Cluster:
 
     def _hear(self, event: tuple[float, Mapping[str, Any]]) -> None:
         """Pass a worker's message on, in the client's thread."""
-        said = event[1]
-        number = said["number"]
+        match event[1]:
+            case {"number": int(number), "kind": str(kind), "text": str(text)}:
+                pass
+            case _:
+                return  # no worker of ours says so
+        if kind not in _KINDS or not 0 <= number < len(self._futures):
+            return
         tell, future = self._listeners[number], self._futures[number]
-        if said["kind"] == "started":
+        if kind == "started":
             self._starts[number] += 1
             if self._starts[number] > _STARTS:
                 # Not here: it waits for this thread.
@@ -195,7 +201,7 @@ class Cluster:
                 return
             if self._starts[number] > 1:
                 tell(Message("again", "worker died"))
-        tell(Message(said["kind"], said["text"]))
+        tell(Message(cast("Literal['started', 'told', 'line', 'again']", kind), text))
 
     def _threads(self) -> Counter[str]:
         """Return how many builds each host may run at once."""
