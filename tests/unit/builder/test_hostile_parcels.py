@@ -170,6 +170,29 @@ def test_log_is_not_written_through_a_link(
     assert list((tmp_path / "home").iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        None,
+        {},
+        {"number": 99, "kind": "told", "text": "x"},
+        {"number": -1, "kind": "told", "text": "x"},
+        {"number": 0, "kind": "done", "text": "x"},
+        {"number": 0, "kind": "told", "text": 5},
+        {"number": 0, "kind": "told", "text": "heard"},
+    ],
+    ids=repr,
+)
+def test_message_that_is_none_is_not_heard(said: Any) -> None:  # noqa: ANN401 - a worker's
+    dask = pytest.importorskip("kernelmill.builder.runners.dask")
+    heard: list[str] = []
+    cluster: Any = object.__new__(dask.Cluster)
+    cluster._listeners = [lambda it: heard.append(it.text)]
+    cluster._futures = [Future()]
+    cluster._hear((0.0, said))
+    assert heard == (["heard"] if said and said.get("text") == "heard" else [])
+
+
 # Processes of this machine
 
 
