@@ -37,6 +37,8 @@ if TYPE_CHECKING:
             """Do the work and return the exit status."""
 
 
+INTERRUPTED: Final = 130
+"""The exit status after Ctrl-C, as a shell has it."""
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG})
 
 
@@ -51,10 +53,23 @@ def run_console(
         commands: command name -> module path; the module is a ``Command``.
         argv: the arguments; those of the process by default.
     """
+    try:
+        args = _parse(prog, description, commands, sys.argv[1:] if argv is None else argv)
+    except KeyboardInterrupt:  # the import of a command takes half a second
+        return INTERRUPTED
+    _allow_every_character()
+    if logging.lastResort:
+        logging.lastResort.setFormatter(_PrintableFormatter())
+    return _finish(prog, args.run, args)
+
+
+def _parse(
+    prog: str, description: str, commands: Mapping[str, str], argv: Sequence[str]
+) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog=prog, description=description, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    words = list(sys.argv[1:] if argv is None else argv)
+    words = list(argv)
     rest: list[str] = []
     asked = next((word for word in words if not word.startswith("-")), None)
     is_listing = asked not in commands or words[0] != asked
@@ -80,10 +95,7 @@ def run_console(
     args, unknown = parser.parse_known_args(words, argparse.Namespace(rest=rest))
     if unknown:
         chosen.error(_unknown_text(unknown, chosen))
-    _allow_every_character()
-    if logging.lastResort:
-        logging.lastResort.setFormatter(_PrintableFormatter())
-    return _finish(prog, args.run, args)
+    return args
 
 
 def _command_objection(prog: str, words: Sequence[str], known: Sequence[str]) -> str:
@@ -125,7 +137,7 @@ def _finish(prog: str, run: Callable[[argparse.Namespace], int], args: argparse.
         print(printable(f"{prog}: {error}"), file=sys.stderr)
         status = error.exit_code
     except KeyboardInterrupt:
-        status = 130
+        status = INTERRUPTED
     except BrokenPipeError:
         # The reader went away (`... | head`): nothing more to say, and nobody to say it to.
         _silence()

@@ -24,6 +24,11 @@ VARIABLES: Final = (
     "license",
 )
 """What a card may name."""
+_CALCULATED: Final = (
+    *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError),
+    *(MemoryError, RecursionError),
+)
+"""What Python says of an expression that has no value."""
 _BASES: Final = frozenset({"Module", "nn.Module", "torch.nn.Module"})
 
 
@@ -68,8 +73,24 @@ def exported_functions(source: str) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(names) if name != "layers")
 
 
+def _statements(source: str) -> list[ast.stmt]:
+    """Return what is at the top of a module.
+
+    Raises:
+        SourceError: it is no Python.
+    """
+    try:
+        return ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
+        raise SourceError(
+            f"this is no Python: {getattr(error, 'msg', None) or error}{line}",
+            hint="correct it: the card lists what the package has",
+        ) from error
+
+
 def _assignments(source: str) -> Iterator[tuple[str, ast.expr]]:
-    for statement in ast.parse(source).body:
+    for statement in _statements(source):
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 yield name, value
@@ -84,7 +105,7 @@ def layer_classes(source: str) -> tuple[str, ...]:
     public = exported_functions(source)
     found = []
     known: set[str] = set()
-    for statement in ast.parse(source).body:
+    for statement in _statements(source):
         if isinstance(statement, ast.ClassDef):
             bases = {ast.unparse(base) for base in statement.bases}
             if bases & (_BASES | known):
@@ -122,3 +143,9 @@ def fill_card(template: str, values: Mapping[str, object], *, where: str) -> str
         if "repo_id" not in values and "repo_id" in str(error):
             hint = 'pass --repo-id owner/name, or set repo-id = "owner/name" in [general.hub]'
         raise SourceError(f"cannot be filled in: {error}", where=where, hint=hint) from error
+    except _CALCULATED as error:
+        raise SourceError(
+            f"cannot be filled in: {str(error) or type(error).__name__}",
+            where=where,
+            hint=f"a card may name {', '.join(VARIABLES)}, and runs nothing",
+        ) from error

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from kernelmill.builder.errors import FilesExist
 from kernelmill.builder.wording import count_of
-from kernelmill.spec.errors import HostError
+from kernelmill.builder.writing import replace_texts, write_hint
+from kernelmill.spec.errors import HostError, KernelError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,9 +35,22 @@ class FileSet:
         """Write what is not there yet and return its paths; equal files keep their times.
 
         Raises:
-            FilesExist: without ``force``: files exist with another content. Names each.
-            HostError: a file cannot be written.
+            FilesExist: without ``force``: files exist with another content. Names each. Or a
+                folder has the name of a file.
+            HostError: a file cannot be written, or is beyond a link. Nothing is written then.
         """
+        try:
+            return self._write(target, force=force)
+        except OSError as error:
+            if isinstance(error, KernelError):
+                raise
+            raise HostError(
+                f"cannot write {_shown(error, target)}: {error.strerror}",
+                where=str(target),
+                hint=write_hint(error),
+            ) from error
+
+    def _write(self, target: Path, *, force: bool) -> tuple[str, ...]:
         existing = self.existing(target)
         clashes = [path for path in existing if (target / path).exists()]
         if clashes and not force:
@@ -45,15 +59,8 @@ class FileSet:
                 where=str(target),
                 hint="use --force to overwrite them",
             )
-        for path in existing:
-            try:
-                _replace_text(target / path, self.texts[path])
-            except OSError as error:
-                raise HostError(
-                    f"cannot write {path}: {error.strerror}",
-                    where=str(target),
-                    hint="choose a folder that you may write to",
-                ) from error
+        _ensure_places(target, existing)
+        replace_texts({target / path: self.texts[path] for path in existing})
         return existing
 
     def removable(self, target: Path, *, force: bool = False) -> tuple[str, ...]:
@@ -86,11 +93,24 @@ class FileSet:
         return not place.is_file() or place.read_bytes() != self.texts[path].encode()
 
 
-def _replace_text(place: Path, text: str) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    temporary = place.with_name(f".{place.name}.tmp")
-    temporary.write_text(text, encoding="utf-8", newline="\n")
-    temporary.replace(place)
+def _ensure_places(target: Path, paths: Sequence[str]) -> None:
+    """Stop here, before anything is written, when a path is no place for a file of ``target``."""
+    home = target.resolve()
+    for path in paths:
+        if (target / path).is_dir():
+            raise FilesExist(f"{path} is a folder", where=str(target), hint="remove it")
+    for folder in sorted({(target / path).parent for path in paths}):
+        if not folder.resolve().is_relative_to(home):
+            raise HostError(
+                "is a link out of the folder that is written to",
+                where=str(folder),
+                hint="remove it",
+            )
+
+
+def _shown(error: OSError, target: Path) -> str:
+    name = str(error.filename or target)
+    return name.removeprefix(f"{target}/")
 
 
 def _listing(paths: Sequence[str]) -> str:

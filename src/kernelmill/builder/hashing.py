@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kernelmill.builder.package import METADATA_NAME, variant_files
 from kernelmill.builder.variants import variant_of
+from kernelmill.builder.writing import replace_text
 from kernelmill.spec import metadata as metadata_format
 from kernelmill.spec.digest import SIGNATURE_FILE, SIGSTORE_FILE, digest_files
 
@@ -40,11 +41,7 @@ def hash_variant(folder: Path) -> Hashed:
     digest = digest_files(variant_files(folder))
     is_changed = digest != metadata.digest
     if is_changed:
-        temporary = path.with_name(f"{METADATA_NAME}.new")
-        temporary.write_text(
-            metadata_format.with_digest(text, digest), encoding="utf-8", newline="\n"
-        )
-        temporary.replace(path)
+        replace_text(path, metadata_format.with_digest(text, digest))
     signatures = (SIGSTORE_FILE, SIGNATURE_FILE) if is_changed else ()
     return Hashed(
         folder=folder,

@@ -52,7 +52,13 @@ class Memo:
         if key and (known := self._recall(key)):
             return known
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=timeout_s, check=False
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=timeout_s,
+            check=False,
         )
         answer = Answer(done.returncode, done.stdout, done.stderr)
         if key and not answer.status:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
+import os
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kernelmill import __version__
 from kernelmill.builder.render.metadata import draft_metadata
+from kernelmill.builder.writing import remove
 from kernelmill.spec.digest import digest_files, is_covered
 from kernelmill.spec.errors import MetadataError
 from kernelmill.spec.metadata import BuildRecord, Metadata, Provenance, SourceState, dumps, parse
@@ -110,14 +112,16 @@ def replace_folder(new: Path, target: Path, *, trash: Path) -> None:
         target: the place, which may exist.
         trash: a free name on the same file system.
     """
-    shutil.rmtree(trash, ignore_errors=True)
+    remove(trash)
     target.parent.mkdir(parents=True, exist_ok=True)
-    if target.exists():
+    had_one = os.path.lexists(target)  # a link, and a file too: it gives way, as a folder does
+    if had_one:
         target.rename(trash)
     try:
         new.rename(target)
     except OSError:
-        if trash.exists():
+        if had_one:
             trash.rename(target)
         raise
-    shutil.rmtree(trash, ignore_errors=True)
+    with suppress(OSError):
+        remove(trash)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -35,7 +34,13 @@ from kernelmill.builder.sources import built_from
 from kernelmill.builder.targets import find_target
 from kernelmill.builder.toolchain import compiler_versions
 from kernelmill.builder.toolchain.git import probe_source_state
-from kernelmill.builder.workplace import WORK_FOLDER, ensure_usable, make_folder, only_build
+from kernelmill.builder.workplace import (
+    WORK_FOLDER,
+    clear,
+    ensure_usable,
+    make_folder,
+    only_build,
+)
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.manifest import Torch
 
@@ -155,7 +160,7 @@ def build_variant(
     workspace = Workspace(root=tree.root, folder=tree.root / WORK_FOLDER / str(plan.variant))
     make_folder(workspace.folder)
     with only_build(workspace.folder):
-        shutil.rmtree(workspace.stage, ignore_errors=True)
+        clear(workspace.stage)
         render_project([plan]).write(workspace.project, force=True)
         _warn(plan, lint_sources(tree), on_line)
         tool_env = build_environment(env, root=tree.root)

@@ -88,9 +88,9 @@ def plan_start(shell: str, *, title: str, env: Mapping[str, str], folder: str) -
                 command=(shell, "-i"), files={".zshrc": text}, variables={"ZDOTDIR": folder}
             )
         case "fish":
-            said = f"echo -n {_quote(f'({title}) ')}; _kernel_builder_prompt"
+            said = f"echo -n {_quote_for_fish(f'({title}) ')}; _kernel_builder_prompt"
             lists = "".join(
-                f"set -gx {name} {' '.join(map(_quote, env[name].split(os.pathsep)))}\n"
+                f"set -gx {name} {' '.join(map(_quote_for_fish, env[name].split(os.pathsep)))}\n"
                 for name in _LISTS
                 if name in env
             )
@@ -105,6 +105,11 @@ def plan_start(shell: str, *, title: str, env: Mapping[str, str], folder: str) -
 
 def _quote(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _quote_for_fish(text: str) -> str:
+    """Quote for fish, to which a backslash is special within quotes, too."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def toolchain_file(definitions: Mapping[str, str]) -> str:

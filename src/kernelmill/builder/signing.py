@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +15,7 @@ from kernelmill.builder.errors import (
     install_hint,
 )
 from kernelmill.builder.package import OUTPUT_FOLDER, variant_files
+from kernelmill.builder.writing import replace_text
 from kernelmill.spec import metadata as metadata_format
 from kernelmill.spec import signature as signature_format
 from kernelmill.spec.digest import (
@@ -238,11 +238,8 @@ def _write_signature(folder: Path, content: str) -> None:
     # Beside the build: what a crash leaves in it would be a file that no digest lists.
     temporary = folder.with_name(f".{folder.name}.sig")
     try:
-        temporary.write_text(content, encoding="utf-8", newline="\n")
-        temporary.replace(folder / SIGNATURE_FILE)
+        replace_text(folder / SIGNATURE_FILE, content, temporary=temporary)
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
         raise SigningError(
             f"the signature cannot be written: {error.strerror}", where=str(folder)
         ) from error

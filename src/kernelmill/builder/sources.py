@@ -163,7 +163,7 @@ def read_tree(root: Path) -> KernelTree:
             hint=f"write {package}/__init__.py with `from ._ops import ops`",
         )
     paths = set(_source_paths(root, manifest)) | set(_package_paths(root, package, manifest))
-    _ensure_regular(root, sorted(paths))
+    ensure_regular(root, sorted(paths))
     hashes = {path: _sha256(root / path) for path in sorted(paths)}
     return KernelTree(
         root=root, manifest=manifest, manifest_text=text, files=hashes, edition=reading.edition
@@ -258,7 +258,7 @@ def _problem(root: Path, path: str, *, is_folder: bool) -> str:
     return "" if (root / path).is_file() else f"no such file {path!r}"
 
 
-def _ensure_regular(root: Path, paths: Iterable[str]) -> None:
+def ensure_regular(root: Path, paths: Iterable[str]) -> None:
     """Stop here unless each path is a file of this repository: others have no such file."""
     resolved_root = root.resolve()
     for path in paths:

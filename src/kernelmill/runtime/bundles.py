@@ -12,6 +12,7 @@ import logging
 import os
 import site
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -87,7 +88,7 @@ def parse_bundle_paths(value: str) -> tuple[Path, ...]:
     """
     paths = tuple(Path(os.path.expanduser(it)) for it in value.split(os.pathsep) if it)  # noqa: PTH111 - leaves a ~ alone where there is no home
     for path in paths:
-        if not (path / FILE_NAME).is_file():
+        if not os.path.isfile(path / FILE_NAME):  # noqa: PTH113 - false for a name too long
             raise _no_bundle(path)
     return paths
 
@@ -95,7 +96,9 @@ def parse_bundle_paths(value: str) -> tuple[Path, ...]:
 def _no_bundle(path: Path) -> InputError:
     from kernelmill.runtime.export_folder import left_behind  # noqa: PLC0415 - for an error alone
 
-    left = left_behind(path)
+    left = None
+    with suppress(OSError):  # a name too long, or a folder that nobody may read
+        left = left_behind(path)
     hint = (
         f"an export was interrupted: run it again, or rename '{left}' to '{path.name}'"
         if left

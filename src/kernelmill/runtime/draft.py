@@ -52,7 +52,8 @@ def read_draft(folder: Path, *, place: str | None = None) -> Draft:
         InputError: there is no such folder, or more than one has builds.
         ManifestError: ``build.toml`` is wrong.
         MetadataError: a build's metadata is wrong.
-        PublicationError: the card is a template that nobody filled in.
+        PublicationError: the card is a template that nobody filled in, or a link leads out of
+            the folder: what is there is not to be published.
     """
     if not folder.is_dir():
         raise InputError(f"there is no folder '{folder}'", hint="give a kernel's repository")
@@ -62,7 +63,7 @@ def read_draft(folder: Path, *, place: str | None = None) -> Draft:
     if "CMakeCache.txt" in names:
         # `cmake -B build` works in the very folder into which it installs the variants.
         names = [it for it in names if it not in _OF_CMAKE]
-    return Draft(
+    draft = Draft(
         folder=folder,
         manifest=_read_manifest(folder),
         variants=tuple(
@@ -78,6 +79,21 @@ def read_draft(folder: Path, *, place: str | None = None) -> Draft:
             )
         ),
     )
+    _ensure_own(draft, builds)
+    return draft
+
+
+def _ensure_own(draft: Draft, builds: Path) -> None:
+    """Stop here when the card or a benchmark is no file of the folder, or of the builds."""
+    homes = (draft.folder.resolve(), builds.resolve())
+    for path in (*([draft.card] if draft.card else []), *draft.benchmarks):
+        file = (draft.folder / path).resolve()
+        if not (file.is_file() and any(map(file.is_relative_to, homes))):
+            raise PublicationError(
+                "is a link out of the folder, or no file",
+                where=str(draft.folder / path),
+                hint="put a file in its place",
+            )
 
 
 def find_place(folder: Path) -> str:
@@ -102,8 +118,8 @@ def _find_card(folder: Path, place: str) -> str | None:
         if (folder / filled).is_file():
             return filled
     card = folder / CARD
-    if not card.is_file():
-        return None
+    if not card.is_file() or not card.resolve().is_relative_to(folder.resolve()):
+        return CARD if card.is_symlink() else None
     if found := _UNFILLED.search(card.read_text(encoding="utf-8", errors="replace")):
         raise PublicationError(
             f"the card is a template, with '{found[0]}' in it",
@@ -163,7 +179,13 @@ def _read_manifest(folder: Path) -> Manifest | None:
     path = folder / "build.toml"
     if not path.is_file():
         return None
-    return manifest_format.parse(path.read_text(encoding="utf-8"), where=str(path))
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"cannot be read: {error}", where=str(path), hint="save it as UTF-8 text"
+        ) from error
+    return manifest_format.parse(text, where=str(path))
 
 
 def _read_variant(folder: Path, shown: str) -> BuiltVariant:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from kernelmill.spec.errors import InvalidVariant, PublicationError
 from kernelmill.spec.names import RepoId
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from kernelmill.spec.metadata import Metadata
 
 RepoType = Literal["kernel", "model"]
+_NO_BRANCH: Final = re.compile(
+    r"[\0-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^[/-]|^@$|/$|\.$|(?:^|/)\.|\.lock(?:/|$)"
+)
+"""What git allows in no branch's name: https://git-scm.com/docs/git-check-ref-format."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +108,7 @@ def plan_publication(
     return Publication(
         repo_id=_repo_id(repo_id, hub_target),
         repo_type=repo_type,
-        version_branch=branch or (hub_target and hub_target.branch) or f"v{version}",
+        version_branch=_branch(branch, hub_target) or f"v{version}",
         main_files=(Upload(source=card, target="README.md"),) if card else (),
         version_files=(
             *builds,
@@ -123,6 +128,17 @@ def _repo_id(repo_id: str | None, hub_target: HubTarget | None) -> RepoId:
         "no repository to upload to",
         hint='pass --repo-id owner/name, or set repo-id = "owner/name" in [general.hub]',
     )
+
+
+def _branch(asked: str | None, hub_target: HubTarget | None) -> str:
+    name = asked or (hub_target and hub_target.branch) or ""
+    if _NO_BRANCH.search(name):
+        raise PublicationError(
+            f"{name!r} cannot be the name of a branch",
+            where="--branch" if asked else "[general.hub] branch",
+            hint="leave it out: a version's branch is v1, v2, ...",
+        )
+    return name
 
 
 def _build_uploads(variant: BuiltVariant) -> Iterator[Upload]:

@@ -27,7 +27,7 @@ def test_file_that_no_digest_covers_is_refused(
     variant: ArchVariant,  # noqa: F811 - the fixture
     files: tuple[File, ...],  # noqa: F811 - the fixture
 ) -> None:
-    with pytest.raises(CheckError, match=f"arrived with '{path}', which no digest covers"):
+    with pytest.raises(CheckError, match=f"holds '{path}', which no digest covers"):
         install_variant((*files, File(path, b"")), tree, variant)
 
 

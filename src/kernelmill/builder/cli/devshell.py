@@ -73,13 +73,14 @@ def _variables(plan: BuildPlan, toolchain: Toolchain, root: Path) -> Mapping[str
     from kernelmill.builder.pipeline import build_environment  # noqa: PLC0415 - as above
     from kernelmill.builder.toolchain import require  # noqa: PLC0415 - as above
     from kernelmill.builder.workplace import WORK_FOLDER, make_folder  # noqa: PLC0415 - as above
+    from kernelmill.builder.writing import replace_text  # noqa: PLC0415 - as above
 
     workspace = Workspace(root=root, folder=root / WORK_FOLDER / str(plan.variant))
     make_folder(workspace.folder)
     command = configure_command(plan, toolchain, workspace)
     definitions = shells.read_definitions(command)
     place = workspace.folder / "devshell.cmake"
-    place.write_text(shells.toolchain_file(definitions), encoding="utf-8")
+    replace_text(place, shells.toolchain_file(definitions))
     fixed = build_environment({}, root=root)
     return {
         # Not the language of the messages: a shell is for people.

@@ -89,7 +89,7 @@ def _ask(
     hint: str,
 ) -> str:
     """Return the last line that a script of the runtime prints."""
-    command = [sys.executable, "-c", script, repo, revision, *more]
+    command = [sys.executable, "-P", "-c", script, repo, revision, *more]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     if done.returncode:
         lines = [line for line in done.stderr.strip().splitlines() if line.strip()]

@@ -45,16 +45,14 @@ def fill(root: Path, *, repo_id: str | None, target: Path | None = None) -> Path
     from kernelmill.builder.card import CARD_NAME  # noqa: PLC0415 - for `--help`
     from kernelmill.builder.errors import ToolchainError  # noqa: PLC0415 - as above
     from kernelmill.builder.package import OUTPUT_FOLDER  # noqa: PLC0415 - as above
+    from kernelmill.builder.writing import replace_text  # noqa: PLC0415 - as above
 
     if not (root / CARD_NAME).is_file():
         return None
     place = target or root / OUTPUT_FOLDER / CARD_NAME
     text = read_card(root, repo_id=repo_id)
-    temporary = place.with_name(f".{place.name}.tmp")
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        temporary.replace(place)
+        replace_text(place, text)
     except OSError as error:
         raise ToolchainError(
             f"cannot write the card: {error.strerror}", where=str(place), hint="see --output"
@@ -69,19 +67,39 @@ def read_card(root: Path, *, repo_id: str | None) -> str:
     from kernelmill.spec.names import RepoId  # noqa: PLC0415 - as above
 
     manifest, _ = read_manifest(root)
-    package = root / package_folder(manifest)
+    folder = package_folder(manifest)
+    layers = _text(root, f"{folder}/layers.py") or _text(root, f"{folder}/layers/__init__.py")
     values = card.card_values(
         manifest,
-        package=_source(package / "__init__.py"),
-        layers=_source(package / "layers.py") or _source(package / "layers" / "__init__.py"),
+        package=_text(root, f"{folder}/__init__.py"),
+        layers=layers,
         repo_id=str(RepoId.parse(repo_id, where="--repo-id")) if repo_id else None,
         has_benchmark=any(root.glob("benchmarks/benchmark*.py")),
     )
-    template = (root / card.CARD_NAME).read_text(encoding="utf-8")
+    template = _text(root, card.CARD_NAME)
     if not values["functions"] and "functions" in template:
-        note(f"warning: {package_folder(manifest)}/__init__.py has no __all__ to list")
+        note(f"warning: {folder}/__init__.py has no __all__ to list")
     return card.fill_card(template, values, where=card.CARD_NAME)
 
 
-def _source(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.is_file() else ""
+def _text(root: Path, path: str) -> str:
+    """Return the text of a file of the kernel; nothing when there is no such file.
+
+    Raises:
+        SourceError: it is a link out of the kernel's folder, or no text: what it holds is shown
+            to the readers of the card.
+    """
+    from kernelmill.builder.errors import SourceError  # noqa: PLC0415 - for `--help`
+    from kernelmill.builder.sources import ensure_regular  # noqa: PLC0415 - as above
+
+    if not (root / path).is_file():
+        return ""
+    ensure_regular(root, [path])
+    try:
+        return (root / path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise SourceError("is not UTF-8", where=path, hint="save it as UTF-8 text") from error
+    except OSError as error:
+        raise SourceError(
+            f"cannot be read: {error.strerror}", where=path, hint="make it readable"
+        ) from error

@@ -64,7 +64,7 @@ class PlainWatcher:
             self.running.discard(event.index)
             self.done.add(event.index)
             if event.news.error is not None:
-                note(f"{label} {event.news.variant}: {printable(str(event.news.error))}")
+                note(printable(f"{label} {event.news.variant}: {event.news.error}"))
             note(f"{len(self.done)} done, {len(self.running)} running, {self._waiting} waiting")
         else:
             self.running.add(event.index)

@@ -13,7 +13,7 @@ from kernelmill.builder.cli.options import note
 from kernelmill.builder.errors import ToolchainError
 from kernelmill.builder.package import OUTPUT_FOLDER
 from kernelmill.builder.shell_environment import environment, plan_start
-from kernelmill.builder.workplace import WORK_FOLDER
+from kernelmill.builder.workplace import WORK_FOLDER, clear, make_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +50,12 @@ def _call(command: Sequence[str], env: dict[str, str]) -> int:
         raise ToolchainError(
             f"there is no program {command[0]!r}", hint="name one that PATH leads to"
         )
-    status = subprocess.call([program, *command[1:]], env=env)
+    try:
+        status = subprocess.call([program, *command[1:]], env=env)
+    except OSError as error:
+        raise ToolchainError(
+            f"{program} cannot be started: {error.strerror}", hint="name another program"
+        ) from error
     return 128 - status if status < 0 else status
 
 
@@ -61,9 +66,9 @@ def link_package(root: Path, variant: str, python_name: str) -> Path:
     """
     target = root / OUTPUT_FOLDER / variant
     link = root / WORK_FOLDER / "shells" / variant / python_name
-    link.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(link.parent)
     if not (link.is_symlink() and link.readlink() == target):
-        link.unlink(missing_ok=True)
+        clear(link)
         link.symlink_to(target, target_is_directory=True)
     return link.parent
 

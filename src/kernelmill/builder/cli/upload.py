@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from kernelmill.builder.publishing import Wish
 
 HELP = "check the variants in build/ and upload them"
-_KERNELS_UPLOAD: Final = (sys.executable, "-m", "kernelmill.runtime", "upload")
+_KERNELS_UPLOAD: Final = (sys.executable, "-P", "-m", "kernelmill.runtime", "upload")
+"""``-P``: a kernel's folder, which we may be in, holds no modules for us."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -159,6 +160,13 @@ def require_possible(args: argparse.Namespace) -> None:
         parse_endpoint(args.against)
     if not args.dir.is_dir():
         raise SourceError("no such folder", where=str(args.dir), hint="pass the kernel's folder")
+    # Before the upload: after it, there would be no second time.
+    if args.output_json and (args.output_json.is_dir() or not args.output_json.parent.is_dir()):
+        raise PlanError(
+            f"{str(args.output_json)!r} cannot be written",
+            where="--output-json",
+            hint="name a file in a folder that there is",
+        )
 
 
 def require_repository(root: Path, repo_id: str | None) -> None:
@@ -203,8 +211,21 @@ def _hand_over(args: argparse.Namespace, wish: Wish, root: Path, place: str) -> 
     if args.output_json:
         document = json.loads(done.stdout)
         text = json.dumps(as_upstream_reports(document), indent=2) + "\n"
-        args.output_json.write_text(text, encoding="utf-8")
+        _write_report(args.output_json, text)
         print(
             done.stdout if args.json else document.get("url") or "", end="" if args.json else "\n"
         )
     return 0
+
+
+def _write_report(place: Path, text: str) -> None:
+    from kernelmill.builder.errors import ToolchainError  # noqa: PLC0415 - as in `run`
+
+    try:
+        place.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ToolchainError(
+            f"all was uploaded, but the report cannot be written: {error.strerror}",
+            where=str(place),
+            hint="run the same command again, with another --output-json",
+        ) from error

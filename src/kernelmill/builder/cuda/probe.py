@@ -109,7 +109,7 @@ def _examine(
 
 def _ask_nvcc(nvcc: str) -> tuple[str, str, frozenset[str]]:
     version = re.search(r"\bV(\d+\.\d+\.\d+)", _run([nvcc, "--version"]))
-    numbers = re.findall(r"\bcompute_(\d+)\b", _run([nvcc, "--list-gpu-arch"]))
+    numbers = re.findall(r"\bcompute_([0-9]{2,3})\b", _run([nvcc, "--list-gpu-arch"]))
     if not version or not numbers:
         raise _UnusableError("nvcc does not say its version and architectures")
     return nvcc, f"nvcc {version[1]}", frozenset(map(_capability, numbers))
@@ -121,7 +121,7 @@ def _ask_clang(environ: Mapping[str, str]) -> tuple[str, str, frozenset[str]]:
     for found in filter(None, (shutil.which(name, path=path) for name in CLANG_NAMES)):
         version = re.search(r"clang version (\d+)\.[\d.]+", _run([found, "--version"]))
         if version and int(version[1]) >= OLDEST_CLANG:
-            numbers = re.findall(r"\bsm_(\d+)\b", _run([found, *LIST_CPUS]))
+            numbers = re.findall(r"\bsm_([0-9]{2,3})\b", _run([found, *LIST_CPUS]))
             return found, version[0], frozenset(map(_capability, numbers))
     raise _UnusableError(f"it has no nvcc, and there is no clang++ {OLDEST_CLANG} or later on PATH")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.check import require_no_findings
@@ -16,7 +15,13 @@ from kernelmill.builder.package import (
 from kernelmill.builder.render.noarch import ops_module
 from kernelmill.builder.sources import MANIFEST_NAME, OPS_MODULE
 from kernelmill.builder.toolchain.git import probe_source_state
-from kernelmill.builder.workplace import WORK_FOLDER, ensure_usable, make_folder, only_build
+from kernelmill.builder.workplace import (
+    WORK_FOLDER,
+    clear,
+    ensure_usable,
+    make_folder,
+    only_build,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +48,7 @@ def build_noarch(plan: NoarchPlan, tree: KernelTree, *, origin: Origin | None = 
     make_folder(work)
     with only_build(work):
         stage = work / "stage"
-        shutil.rmtree(stage, ignore_errors=True)
+        clear(stage)
         _copy_files(plan, tree, stage)
         python = {it.relative_to(stage).as_posix(): it.read_bytes() for it in stage.rglob("*.py")}
         findings = check_imports(python, package=tree.manifest.general.name.python_name)

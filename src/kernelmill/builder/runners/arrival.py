@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from kernelmill.builder.package import (
 from kernelmill.builder.runners.parcel import write_files
 from kernelmill.builder.sources import built_from
 from kernelmill.builder.toolchain.git import probe_source_state
-from kernelmill.builder.workplace import WORK_FOLDER, make_folder, only_build
+from kernelmill.builder.workplace import WORK_FOLDER, clear, make_folder, only_build
 from kernelmill.spec.digest import compare, digest_files, is_covered
 from kernelmill.spec.metadata import Provenance, SourceState, parse
 
@@ -51,7 +51,7 @@ def install_variant(files: Sequence[File], tree: KernelTree, variant: ArchVarian
     target = tree.root / OUTPUT_FOLDER / str(variant)
     with only_build(work):
         arrived = work / "arrived"
-        shutil.rmtree(arrived, ignore_errors=True)
+        clear(arrived)
         write_files(files, arrived)
         require_no_findings(check_variant(arrived, metadata, variant), where=str(variant))
         write_metadata(arrived, _with_commit(metadata, tree))
@@ -68,16 +68,16 @@ def read_metadata(files: Sequence[File], tree: KernelTree, variant: ArchVariant)
     where = str(variant)
     text = next((it.content for it in files if it.path == METADATA_NAME), b"")
     metadata = parse(text.decode("utf-8", errors="replace"), where=f"{where}/{METADATA_NAME}")
-    uncovered = sorted({it.path for it in files if not is_covered(it.path)} - {METADATA_NAME})
+    for path, times in Counter(it.path for it in files).items():
+        if times > 1 or not (is_covered(path) or path == METADATA_NAME):
+            raise CheckError(
+                f"the build that arrived holds {path!r}, which no digest covers",
+                where=where,
+                hint="do not use this cluster",
+            )
     content = digest_files((it.path, it.content) for it in files)
     if metadata.digest is None:
         raise CheckError("the build that arrived has no digest", where=where, hint="build it here")
-    if uncovered:
-        raise CheckError(
-            f"the build arrived with {uncovered[0]!r}, which no digest covers",
-            where=where,
-            hint="do not use this cluster",
-        )
     if found := compare(metadata.digest, content):
         raise CheckError(
             f"the build arrived damaged: {found[0]}", where=where, hint="build once more"

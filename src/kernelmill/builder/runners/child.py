@@ -49,9 +49,14 @@ class Child:
         self._noise = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the worker is done
         self._is_ended = threading.Event()
         env = {**order.job.env, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        self._process = self._start(env)
+        self._order = order
+
+    def _start(self, env: dict[str, str]) -> subprocess.Popen[bytes]:
+        # -P: no module comes from the folder that we happen to be in, which may be the kernel's.
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", _MODULE],
+            return subprocess.Popen(
+                [sys.executable, "-P", "-m", _MODULE],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._noise,
@@ -61,7 +66,6 @@ class Child:
         except OSError as error:
             self._noise.close()
             raise WorkerDied(f"cannot start a worker: {error.strerror}", hint=HINT) from error
-        self._order = order
 
     @property
     def name(self) -> str:

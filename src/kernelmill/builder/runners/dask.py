@@ -9,7 +9,7 @@ from collections import Counter
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from distributed import Client
 from distributed.scheduler import KilledWorker
@@ -33,6 +33,7 @@ from kernelmill.builder.runners.remote import (
 )
 from kernelmill.builder.wording import count_of
 from kernelmill.builder.workplace import WORK_FOLDER, make_folder
+from kernelmill.builder.writing import replace_text
 from kernelmill.spec.errors import HostError, KernelError
 from kernelmill.spec.variant import ArchVariant, parse_variant
 
@@ -44,11 +45,13 @@ if TYPE_CHECKING:
 
     from kernelmill.builder.job import Job, Site
     from kernelmill.builder.plan import BuildPlan
+    from kernelmill.builder.request import Goal
     from kernelmill.builder.sdk.store import Sdk
 
 _TIMEOUT_S: Final = 10
 _STARTS: Final = 2
 """A job whose worker died is given to another once."""
+_KINDS: Final = frozenset({"started", "told", "line", "again"})
 _SENT: Final = ("MAX_JOBS", "PYTORCH_ROCM_ARCH")
 """Of the environment. The rest of it belongs to this machine, and may hold secrets."""
 
@@ -140,25 +143,30 @@ class Cluster:
         if error is not None:
             problem = _explain(error, "a worker")
             return Outcome(result="failed", variant=str(job.goal), error=problem)
-        delivery = future.result()
-        assert isinstance(delivery, Delivery), "that is what perform() returns"
-        return self._take_in(job, delivery)
+        try:
+            return self._take_in(job, future.result())
+        except KernelError as problem:
+            return Outcome(result="failed", variant=str(job.goal), error=problem)
 
-    def _take_in(self, job: Job, delivery: Delivery) -> Outcome:
+    def _take_in(self, job: Job, delivery: object) -> Outcome:
+        """Return what became of a job.
+
+        Raises:
+            KernelError: what was sent cannot be taken in.
+        """
+        if not isinstance(delivery, Delivery) or not isinstance(delivery.outcome, Outcome):
+            raise HostError(
+                f"a worker sent {delivery!r:.80}, which is no variant",
+                hint=f"every worker needs kernelmill {__version__}, as it was released",
+            )
         outcome = _at_home(delivery, job.root)
         if outcome.result == "unavailable":
             return outcome
-        variant = parse_variant(outcome.variant)
-        if not isinstance(variant, ArchVariant) or job.goal.variant not in {None, variant}:
-            error = HostError(f"the worker built {variant}, which nobody asked for")
-            return replace(outcome, result="failed", error=error)
+        variant = _require_wanted(outcome.variant, job.goal)
         self._keep_log(delivery, job.root, outcome.variant)
         if outcome.result == "failed":
             return outcome
-        try:
-            folder = install_variant(delivery.files, self._site.tree, variant)
-        except KernelError as error:
-            return replace(outcome, result="failed", folder=None, error=error)
+        folder = install_variant(delivery.files, self._site.tree, variant)
         plan = _plan(self._site, job)
         return replace(outcome, folder=folder, is_installed=bool(plan and plan.is_installed))
 
@@ -166,17 +174,30 @@ class Cluster:
     def _keep_log(delivery: Delivery, root: Path, name: str) -> None:
         work = Workspace(root=root, folder=root / WORK_FOLDER / name)
         make_folder(work.folder)
-        work.log.write_bytes(delivery.log.replace(delivery.root.encode(), str(root).encode()))
+        log = _with_root(delivery.log.decode(errors="replace"), delivery.root, root)
+        try:
+            replace_text(work.log, log)
+        except OSError as error:
+            raise HostError(
+                f"the log cannot be written: {error.strerror}",
+                where=str(work.log),
+                hint="make room for it, and build once more",
+            ) from error
 
     def _hear(self, event: tuple[float, Mapping[str, Any]]) -> None:
         """Pass a worker's message on, in the client's thread.
 
         The first may come while ``submit`` still waits for the future of its job.
         """
-        said = event[1]
-        number = said["number"]
+        match event[1]:
+            case {"number": int(number), "kind": str(kind), "text": str(text)}:
+                pass
+            case _:
+                return  # no worker of ours says so
+        if kind not in _KINDS or not 0 <= number < len(self._listeners):
+            return
         tell = self._listeners[number]
-        if said["kind"] == "started":
+        if kind == "started":
             self._starts[number] += 1
             if self._starts[number] > _STARTS:
                 # Not here: it waits for this thread.
@@ -185,7 +206,7 @@ class Cluster:
                 return
             if self._starts[number] > 1:
                 tell(Message("again", "worker died"))
-        tell(Message(said["kind"], said["text"]))
+        tell(Message(cast("Literal['started', 'told', 'line', 'again']", kind), text))
 
     def _threads(self) -> Counter[str]:
         """Return how many builds each host may run at once."""
@@ -263,9 +284,31 @@ def _at_home(delivery: Delivery, root: Path) -> Outcome:
     error = delivery.outcome.error
     if error is not None:
         for name in ("problem", "where", "hint"):
-            text = getattr(error, name)
-            setattr(error, name, text.replace(delivery.root, str(root)))
+            setattr(error, name, _with_root(getattr(error, name), delivery.root, root))
     return replace(delivery.outcome, error=error, folder=None)
+
+
+def _with_root(text: str, theirs: str, ours: Path) -> str:
+    """Return ``text`` with the path of the kernel's folder on this machine."""
+    return text.replace(theirs, str(ours)) if theirs else text
+
+
+def _require_wanted(name: str, goal: Goal) -> ArchVariant:
+    """Return the variant that a worker built.
+
+    Raises:
+        KernelError: it is not the one that was asked for.
+    """
+    variant = parse_variant(name)
+    if isinstance(variant, ArchVariant) and (
+        variant == goal.variant
+        or (goal.variant is None and variant.compute.backend is goal.backend)
+    ):
+        return variant
+    raise HostError(
+        f"a worker built {name}, and was asked for {goal}",
+        hint=f"every worker needs kernelmill {__version__}, as it was released",
+    )
 
 
 def _explain(error: BaseException, worker: str) -> KernelError:

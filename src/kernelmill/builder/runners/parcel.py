@@ -12,12 +12,14 @@ from kernelmill.builder.errors import CheckError, SdkError
 from kernelmill.builder.package import METADATA_NAME, variant_files
 from kernelmill.builder.sdk import format as sdk_format
 from kernelmill.builder.sdk.nar import nar_sha256
-from kernelmill.builder.sources import LICENSE_NAMES, MANIFEST_NAME
+from kernelmill.builder.sources import LICENSE_NAMES, MANIFEST_NAME, ensure_regular
+from kernelmill.spec.errors import HostError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from kernelmill.builder.sdk.format import SdkRecord
     from kernelmill.builder.sdk.store import Sdk, Store
     from kernelmill.builder.sources import KernelTree
 
@@ -48,6 +50,7 @@ def pack_sources(tree: KernelTree) -> tuple[File, ...]:
     """Return what a build of ``tree`` reads, and nothing else that lies about there."""
     licenses = [name for name in LICENSE_NAMES if (tree.root / name).is_file()]
     paths = sorted({MANIFEST_NAME, *licenses, *tree.files})
+    ensure_regular(tree.root, paths)
     return tuple(_read(tree.root, path) for path in paths)
 
 
@@ -61,7 +64,8 @@ def write_files(files: Sequence[File], folder: Path) -> None:
     """Write ``files`` below ``folder``, and nowhere else.
 
     Raises:
-        CheckError: a path leads out of it; nothing was written.
+        CheckError: a path leads out of it, and nothing was written; or there is no such file.
+        HostError: they cannot be written.
     """
     for file in files:
         path = PurePosixPath(file.path)
@@ -70,11 +74,29 @@ def write_files(files: Sequence[File], folder: Path) -> None:
                 f"{file.path!r} leads out of the folder", hint="do not use this cluster"
             )
     for file in files:
-        place = folder / file.path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(file.content)
-        if file.is_executable:
-            place.chmod(place.stat().st_mode | 0o111)
+        try:
+            _write_file(file, folder / file.path)
+        except ValueError as error:  # a name that no file can have
+            raise CheckError(
+                f"{file.path!r} is no file's name", hint="do not use this cluster"
+            ) from error
+        except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
+            raise CheckError(
+                f"{file.path!r} is a file and a folder", hint="do not use this cluster"
+            ) from error
+        except OSError as error:
+            raise HostError(
+                f"cannot write {file.path!r}: {error.strerror}",
+                where=str(folder),
+                hint="make room for it, and build once more",
+            ) from error
+
+
+def _write_file(file: File, place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(file.content)
+    if file.is_executable:
+        place.chmod(place.stat().st_mode | 0o111)
 
 
 def pack_sdk(sdk: Sdk) -> PackedSdk:
@@ -94,11 +116,18 @@ def install_sdk(packed: PackedSdk, store: Store) -> None:
     record = sdk_format.parse(packed.record, where="the SDK that was sent")
     with store.scratch() as scratch:
         tree = scratch / "tree"
-        with tarfile.open(fileobj=io.BytesIO(packed.archive)) as archive:
-            archive.extractall(tree, filter="data")
+        try:
+            with tarfile.open(fileobj=io.BytesIO(packed.archive)) as archive:
+                archive.extractall(tree, filter="data")
+        except tarfile.TarError as error:
+            raise _damaged(record) from error
         if nar_sha256(tree) != record.nar_sha256:
-            raise SdkError(f"the SDK {record.name} arrived damaged", hint="build once more")
+            raise _damaged(record)
         store.install(record, tree)
+
+
+def _damaged(record: SdkRecord) -> SdkError:
+    return SdkError(f"the SDK {record.name} arrived damaged", hint="build once more")
 
 
 def _read(root: Path, path: str) -> File:

@@ -53,7 +53,7 @@ def get_file(
     if wanted.is_local:
         path = _local_library(wanted.name, cxx)
     elif offline is not None:
-        path = _from_folder(wanted, offline)
+        path = _from_folder(wanted, offline, platform)
     elif wanted.source == "debian":
         path = _download_deb(wanted, scratch / wanted.name, note)
     else:
@@ -84,32 +84,45 @@ def _local_library(name: str, cxx: str) -> Path:
     """Return a library of a compiler, or of the SDK whose tree is the folder ``cxx``."""
     if Path(cxx).is_dir():
         return next(Path(cxx).glob(f"usr/lib/*-linux-gnu/{name}")).resolve()
-    done = subprocess.run(
-        [cxx, f"-print-file-name={name}"],
-        capture_output=True,
-        text=True,
-        timeout=_TIMEOUT_S,
-        check=False,
-    )
-    path = Path(done.stdout.strip())
+    try:
+        said = subprocess.run(
+            [cxx, f"-print-file-name={name}"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_TIMEOUT_S,
+            check=False,
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SdkError(f"{cxx} does not run: {error}", hint="set CXX to a C++ compiler") from error
+    path = Path(said.strip())
     if not path.is_absolute() or not path.is_file():
         raise SdkError(f"{cxx} knows no {name}", hint="install g++ with its shared libraries")
     return path.resolve()
 
 
-def _from_folder(wanted: Wanted, folder: Path) -> Path:
+def _from_folder(wanted: Wanted, folder: Path, platform: str) -> Path:
     is_deb = wanted.source == "debian"
+    suffix = ".deb" if is_deb else ".whl"
     try:
-        files = sorted(it for it in folder.iterdir() if it.suffix == (".deb" if is_deb else ".whl"))
+        files = sorted(it for it in folder.iterdir() if it.suffix == suffix and it.is_file())
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=str(folder)) from error
-    is_fitting = _is_deb_of if is_deb else _is_wheel_of
-    fitting = [it for it in files if is_fitting(it.name, wanted)]
+        raise InputError(
+            f"cannot be read: {error.strerror}",
+            where=str(folder),
+            hint="name a folder of wheels and packages: --from FOLDER",
+        ) from error
+    if is_deb:
+        fitting = [it for it in files if _is_deb_of(it.name, wanted)]
+    else:
+        wheels = (it for it in files if _is_wheel_of(it.name, wanted))
+        fitting = [it for it in wheels if _is_for(it.stem, platform)]
     fitting.sort(key=lambda it: it.name not in wanted.known)
     if not fitting:
         what, command = ("package", _APT_HINT) if is_deb else ("wheel", _PIP_HINT)
         raise InputError(
-            f"no {what} of {wanted.name} {wanted.version} here",
+            f"no {what} of {wanted.name} {wanted.version} here that is for {platform}",
             where=str(folder),
             hint=command.format(name=wanted.name, version=wanted.version, folder=folder),
         )
@@ -128,6 +141,13 @@ def _is_wheel_of(file: str, wanted: Wanted) -> bool:
     is_local = version.startswith(f"{wanted.version}+") and not wanted.is_literal
     is_version = version == wanted.version or is_local
     return _SEPARATORS.sub("-", name).lower() == wanted.name and is_version
+
+
+def _is_for(stem: str, platform: str) -> bool:
+    """Tell whether a wheel is for a platform: its name ends in those that it is for."""
+    cpu = platform.partition("-")[0]
+    tags = stem.rpartition("-")[2].split(".")
+    return any(it == "any" or (it.endswith(f"_{cpu}") and "linux" in it) for it in tags)
 
 
 def _download(wanted: Wanted, platform: str, folder: Path, note: Note) -> Path:
@@ -184,7 +204,8 @@ def download_command(wanted: Wanted, platform: str, folder: Path) -> list[str]:
     short = _PYTHON.replace(".", "")
     relation = "===" if wanted.is_literal else "=="
     return [
-        *(sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--no-deps"),
+        *(sys.executable, "-P", "-m", "pip", "--disable-pip-version-check"),
+        *("download", "--no-deps"),
         *("--only-binary", ":all:", "--python-version", _PYTHON),
         *("--implementation", "cp", "--abi", f"cp{short}"),
         *(word for name in _PLATFORMS for word in ("--platform", f"{name}_{cpu}")),
@@ -193,5 +214,10 @@ def download_command(wanted: Wanted, platform: str, folder: Path) -> list[str]:
 
 
 def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(
+            f"cannot be read: {error.strerror}", where=str(path), hint="make it readable"
+        ) from error

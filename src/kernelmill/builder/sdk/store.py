@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import shutil
 import tempfile
@@ -26,6 +27,9 @@ VARIABLE: Final = "KERNELMILL_SDKS"
 RECORD_NAME: Final = "sdk.json"
 TREE_NAME: Final = "tree"
 _SCRATCH: Final = ".new-"
+_TRIES: Final = 9
+_OVERTAKEN: Final = frozenset({errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST})
+"""What is said when the folder to replace has gone meanwhile, or has come."""
 _LEFTOVER_AGE_S: Final = 24 * 3600
 _SPELLING: Final = re.compile(r"(?P<kind>[a-z]+(?:-[a-z]+)*)-(?P<version>[0-9][A-Za-z0-9.+]*)")
 _NUMBERS: Final = re.compile(r"[0-9]+")
@@ -108,7 +112,10 @@ class Store:
         """Return what is wrong with the files of ``sdk``, or nothing."""
         if not sdk.tree.is_dir():
             return f"{TREE_NAME} is missing"
-        actual = nar_sha256(sdk.tree)
+        try:
+            actual = nar_sha256(sdk.tree)
+        except OSError as error:
+            return f"{error.filename or TREE_NAME} cannot be read: {error.strerror}"
         if actual != sdk.record.nar_sha256:
             return f"NAR sha256 is {actual}, want {sdk.record.nar_sha256}"
         return ""
@@ -140,7 +147,7 @@ class Store:
             new.mkdir()
             tree.rename(new / TREE_NAME)
             (new / RECORD_NAME).write_text(sdk_format.dumps(record), encoding="utf-8", newline="\n")
-            replace_folder(new, self.folder / record.name, trash=scratch / "old")
+            _put(new, self.folder / record.name, trash=scratch / "old")
         return Sdk(record=record, folder=self.folder / record.name)
 
     def remove(self, sdk: Sdk) -> None:
@@ -156,7 +163,14 @@ class Store:
 
     def _read(self, folder: Path) -> Sdk:
         place = folder / RECORD_NAME
-        content = place.read_text(encoding="utf-8", errors="backslashreplace")
+        try:
+            content = place.read_text(encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            raise SdkError(
+                f"cannot be read: {error.strerror}",
+                where=str(place),
+                hint="remove the SDK's folder and fetch it again",
+            ) from error
         record = sdk_format.parse(content, where=str(place))
         if record.name != folder.name:
             raise SdkError(
@@ -165,6 +179,18 @@ class Store:
                 hint="rename the folder, or remove it",
             )
         return Sdk(record=record, folder=folder)
+
+
+def _put(new: Path, target: Path, *, trash: Path) -> None:
+    """Put an SDK in its place, also when another process puts the same one there just then."""
+    for is_last in (False,) * _TRIES + (True,):
+        try:
+            replace_folder(new, target, trash=trash)
+        except OSError as error:
+            if is_last or error.errno not in _OVERTAKEN:
+                raise
+        else:
+            return
 
 
 def open_store(env: Mapping[str, str]) -> Store:

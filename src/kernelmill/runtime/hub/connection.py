@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import http.client
+import io
 import os
 import ssl
 import threading
@@ -20,12 +21,20 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote, urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from kernelmill.runtime.hub.guard import READ_BYTES, allowed_silence, check_headers
+from kernelmill.runtime.hub.guard import (
+    READ_BYTES,
+    allowed_silence,
+    check_headers,
+    ensure_in_time,
+)
 from kernelmill.spec.errors import HubError, InputError
 from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Iterator, Mapping
+
+    from _typeshed import WriteableBuffer
 
     from kernelmill.runtime.hub.guard import Headers
 
@@ -78,6 +87,36 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_start_over)
 
 
+class _Arriving(io.RawIOBase):
+    """What comes through a socket. Each part is within the time limit, however small it is."""
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        self._raw = raw
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int | None:
+        ensure_in_time()
+        return self._raw.readinto(buffer)
+
+    def readall(self) -> bytes:
+        # All is never asked for: it is what becomes of a part whose length is -1.
+        raise ConnectionError("a part of the reply has no length")
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _Response(http.client.HTTPResponse):
+    """A reply whose headers, too, take no longer than the time limit allows."""
+
+    def __init__(self, sock: socket.socket, debuglevel: int = 0, method: str | None = None) -> None:
+        super().__init__(sock, debuglevel, method)
+        self.fp = io.BufferedReader(_Arriving(self.fp.detach()))
+
+
 class Reply:
     """A reply whose content is yet to be read."""
 
@@ -108,15 +147,22 @@ class Reply:
             return
         if packing not in {"gzip", "x-gzip", "deflate"}:
             raise ValueError(f"content is packed as {packing!r:.40}")
-        unpacker = zlib.decompressobj(GZIP_OR_ZLIB)
+        unpacker, is_empty = zlib.decompressobj(GZIP_OR_ZLIB), True
         for packed in self._raw(chunk_bytes):
-            rest = packed
+            rest, is_empty = packed, False
             while rest:
                 try:
                     yield unpacker.decompress(rest, chunk_bytes)
                 except zlib.error as error:
                     raise ValueError(f"content is not packed as {packing}") from error
                 rest = unpacker.unconsumed_tail
+        yield unpacker.flush()
+        if not (is_empty or unpacker.eof):
+            raise ConnectionError("the packed content ended too early")
+
+    def skim(self) -> None:
+        """Read the few words of a redirect, after which the connection is used again."""
+        next(self._raw(READ_BYTES), b"")
 
     def _raw(self, chunk_bytes: int) -> Iterator[bytes]:
         while True:
@@ -151,7 +197,7 @@ def get(url: str, headers: Mapping[str, str], *, timeout_s: float | None = None)
             if reply.status not in REDIRECTS or not target:
                 yield reply
                 return
-            next(reply.stream(READ_BYTES), b"")  # its few words: the connection is used again
+            reply.skim()
         url = _follow(url, target)
         if _origin(url) != home:
             sent.pop("Authorization", None)
@@ -178,11 +224,12 @@ def _follow(url: str, target: str) -> str:
     Raises:
         HubError: it is no place for a request, or one that others can listen to.
     """
-    found = urljoin(url, quote(target.encode("latin-1", "replace"), safe=URL_CHARS))
+    found = quote(target.encode("latin-1", "replace"), safe=URL_CHARS)
     schemes = {"https"} if url.startswith("https:") else {"http", "https"}
     try:
+        found = urljoin(url, found)
         is_usable = urlsplit(found).scheme in schemes and bool(_origin(found)[1])
-    except ValueError:  # a port that is none
+    except ValueError:  # a port or a host that is none
         is_usable = False
     if not is_usable:
         raise HubError(
@@ -196,7 +243,8 @@ def _network() -> Iterator[None]:
     """Tell what goes wrong with a connection from all else that is an OSError."""
     try:
         yield
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        # A ValueError: no host can have such a name, or no part of a reply such a length.
         raise ConnectionError(str(error) or type(error).__name__) from error
 
 
@@ -256,10 +304,16 @@ def _open(place: _Place) -> http.client.HTTPConnection:
     if place.proxy:
         host, port = proxy.hostname or "", proxy.port or PORTS["http"]
     if place.scheme == "http":
-        return http.client.HTTPConnection(host, port)
-    connection = http.client.HTTPSConnection(host, port, context=_tls(place.certificates))
+        return _watched(http.client.HTTPConnection(host, port))
+    tls = _tls(place.certificates)
+    connection = _watched(http.client.HTTPSConnection(host, port, context=tls))
     if place.proxy:
         connection.set_tunnel(place.host, place.port, headers=_proxy_login(place.proxy))
+    return connection
+
+
+def _watched(connection: http.client.HTTPConnection) -> http.client.HTTPConnection:
+    connection.response_class = _Response
     return connection
 
 
@@ -301,13 +355,18 @@ def _proxy_of(scheme: str, netloc: str) -> str:
 
 def _fault_of_proxy(proxy: str) -> str:
     """Return why a proxy cannot be used; empty when it can. Its login is not repeated."""
-    parts = urlsplit(proxy)
+    try:
+        parts = urlsplit(proxy)
+    except ValueError:  # an address that is none
+        return "has no host"
     if parts.scheme != "http":
         return f"is reached over {parts.scheme!r}, which is not supported"
     try:
-        _ = parts.port
+        port = parts.port
     except ValueError:
-        return "has a port that is not a number from 0 to 65535"
+        port = 0
+    if port == 0:
+        return "has a port that is not a number from 1 to 65535"
     return "" if parts.hostname else "has no host"
 
 

@@ -114,6 +114,16 @@ def allowed_silence() -> float | None:
     return patience.limit_s
 
 
+def ensure_in_time() -> None:
+    """Stop waiting for an answer that does not end; it is asked whenever a part arrives.
+
+    Raises:
+        TimeoutError: there is a ``time_limit``, and the answer takes longer than any may.
+    """
+    if patience := _patience.get():
+        _ensure_in_time(patience)
+
+
 def limit_time(request: Request) -> None:
     """Give a request of huggingface_hub's client the time limit of the block around it.
 

@@ -49,7 +49,8 @@ def _agent(extra: str | Mapping[str, str] | None) -> str:
         parts += extras
     if origin := os.environ.get("HF_HUB_USER_AGENT_ORIGIN"):
         parts.append(f"origin/{origin}")
-    return "; ".join(dict.fromkeys(parts))
+    text = "; ".join(dict.fromkeys(parts))
+    return "".join(it for it in text if it.isascii() and it.isprintable())  # a header is one line
 
 
 def _token(given: str | bool | None) -> str:

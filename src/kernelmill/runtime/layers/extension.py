@@ -106,9 +106,12 @@ def use_kernelized_func(*functions: Any) -> Callable[[T], T]:  # noqa: ANN401 - 
     return decorate
 
 
-def kernel_functions(thing: object) -> Mapping[str, nn.Module]:
-    """Return the functions that a class, or a module of it, calls: name -> module."""
-    found: Mapping[str, nn.Module] = getattr(thing, FUNCTIONS, None) or {}
+def kernel_functions(cls: type) -> Mapping[str, nn.Module]:
+    """Return the functions that a class calls: name -> module.
+
+    Only the class is asked: what an instance holds may be data.
+    """
+    found: Mapping[str, nn.Module] = getattr(cls, FUNCTIONS, None) or {}
     return found
 
 

@@ -32,7 +32,7 @@ def find_sites(model: nn.Module) -> Iterator[Site]:
     """Yield every replaceable module, and every function that one calls, once."""
     seen = set[int]()
     for path, module in model.named_modules():
-        functions = kernel_functions(module).values()
+        functions = kernel_functions(type(module)).values()
         for candidate in (*functions, module):
             name = layer_name_of(type(candidate))
             if name is not None and id(candidate) not in seen:

@@ -167,7 +167,8 @@ def test_recipe_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
 
 def test_download_is_pips_ordinary_one_for_the_same_file_everywhere(tmp_path: Path) -> None:
     command = download_command(Wanted(name="torch", version="2.12.0"), "aarch64-linux", tmp_path)
-    assert command[1:6] == ["-m", "pip", "--disable-pip-version-check", "download", "--no-deps"]
+    assert command[1:5] == ["-P", "-m", "pip", "--disable-pip-version-check"]
+    assert command[5:7] == ["download", "--no-deps"]
     assert command[-1] == "torch==2.12.0"
     assert "manylinux_2_28_aarch64" in command
     assert command[command.index("--python-version") + 1] == "3.11"

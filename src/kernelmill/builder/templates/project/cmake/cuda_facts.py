@@ -61,10 +61,14 @@ def describe(source: str, root: str) -> dict[str, object]:
         facts |= _layout(pathlib.Path(root)) if root else {"problem": "not found"}
     except ValueError as error:
         facts["problem"] = str(error)
+    except OSError as error:
+        facts["problem"] = f"cannot be read: {error.strerror}"
     return facts
 
 
 def _layout(root: pathlib.Path) -> dict[str, object]:
+    if not root.is_absolute():
+        raise ValueError("not an absolute path")
     compiler = root / "bin" / "nvcc"
     is_for_clang = not compiler.is_file() and (root / "bin" / "fatbinary").is_file()
     if not (compiler.is_file() or is_for_clang):
@@ -103,10 +107,12 @@ def _root_of(nvcc: str | None) -> str:
         return str(root)
     command = [nvcc, "--dryrun", "-c", "x.cu"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=20, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return str(root)
-    found = re.search(r"^#\$ TOP=(.+)$", done.stderr, re.MULTILINE)
+    found = re.search(r"^#\$ TOP=(.+)$", done.stderr.decode(errors="replace"), re.MULTILINE)
     return str(pathlib.Path(found.group(1).strip()).resolve()) if found else str(root)
 
 
