@@ -241,15 +241,14 @@ def old_lock(project: Path, variants: Mapping[str, str]) -> None:
 def test_old_lock_is_compared_with_the_hub(
     client: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """K4: the hash covers git's ids of the files; this Hub has no large ones with another."""
+    """K4: the hash covers git's ids of the text files, and the SHA-256 of large ones, the .so."""
     files = kernel_files(binaries={"_toy.so": os.urandom(1000)})
     publish(tmp_path / "kernel", "acme/old-lock", {"torch-cpu": files})
     project = make_project(tmp_path / "project", '"acme/old-lock" = 1')
     assert main(["lock", str(project)]) == 0
     blobs = {name: b"blob %d\0%s" % (len(it), it) for name, it in files.items()}
-    ids = {
-        name: hashlib.sha1(it, usedforsecurity=False).digest() for name, it in sorted(blobs.items())
-    }
+    ids = {name: hashlib.sha1(it, usedforsecurity=False).digest() for name, it in blobs.items()}
+    ids["_toy.so"] = hashlib.sha256(files["_toy.so"]).digest()
     total = hashlib.sha256(b"".join(name.encode() + ids[name] for name in sorted(ids)))
     old_lock(project, {"torch-cpu": f"sha256-{total.hexdigest()}"})
     assert main(["download", str(project)]) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
@@ -15,6 +16,11 @@ from huggingface_hub import (
     RepoFile,
 )
 from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
+from huggingface_hub.utils import (
+    are_progress_bars_disabled,
+    disable_progress_bars,
+    enable_progress_bars,
+)
 
 from kernelmill.runtime.hub.client import guard_client, translated_client_errors
 from kernelmill.runtime.hub.guard import time_limit
@@ -125,6 +131,7 @@ class RemotePublisher:
         with (
             self._translated(branch),
             _logged_warnings(),
+            _bars_on_terminals_only(),
         ):
             try:
                 return self._api.create_commit(
@@ -161,6 +168,19 @@ def _operations(
         ),
         *(CommitOperationDelete(path_in_repo=path, is_folder=False) for path in deletions),
     ]
+
+
+@contextmanager
+def _bars_on_terminals_only() -> Iterator[None]:
+    """Have huggingface_hub draw its bars where they are seen: a log would be full of them."""
+    is_ours = not (sys.stderr.isatty() or are_progress_bars_disabled())
+    if is_ours:
+        disable_progress_bars()
+    try:
+        yield
+    finally:
+        if is_ours:
+            enable_progress_bars()
 
 
 @contextmanager
