@@ -16,7 +16,7 @@ from huggingface_hub import (
     RepoFile,
 )
 from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
-from huggingface_hub.utils import (
+from huggingface_hub.utils.tqdm import (
     are_progress_bars_disabled,
     disable_progress_bars,
     enable_progress_bars,
