@@ -38,4 +38,4 @@ def test_earlier_build_that_is_no_folder_is_said(
 ) -> None:
     write_files(tmp_path / "build" / "torch-cpu", kernel_files())
     assert main(["check-builds", str(tmp_path), "--against", name]) == 2
-    assert f"No build variants found in {name}" in capsys.readouterr().err
+    assert f"{name}: there is no such folder" in capsys.readouterr().err
