@@ -12,6 +12,7 @@ from kernelmill.builder.sdk.store import open_store
 from kernelmill.builder.sources import read_tree
 from kernelmill.builder.toolchain import probe_toolchain
 from kernelmill.builder.wording import count_of
+from kernelmill.spec.backend import Backend
 from kernelmill.spec.errors import KernelError
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ def read_site(
     stubs = None
     if wants_abi_stubs is not False:
         stubs = store.require(*ABI_STUBS) if wants_abi_stubs else store.find(*ABI_STUBS)
-    toolchain = probe_toolchain(env, python=python)
+    has_cuda = Backend.CUDA in tree.manifest.general.backends
+    toolchain = probe_toolchain(env, python=python, wants_cuda=has_cuda)
     return Site(tree=tree, toolchain=toolchain, store=store, abi_stubs=stubs)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kernelmill.builder import offers, request, sources
 from kernelmill.builder.backends import BACKENDS
-from kernelmill.builder.cli import noarch, release
+from kernelmill.builder.cli import noarch
 from kernelmill.builder.cli.options import note, print_json
 from kernelmill.builder.cli.progress import open_watcher
 from kernelmill.builder.cli.summary import outcome_json, status_of, summary
@@ -33,6 +33,8 @@ def run(args: argparse.Namespace) -> int:
     """Build, and print the folders of the variants; the status is honest when some were not."""
     tree = sources.read_tree(args.dir.resolve())
     if args.release:
+        from kernelmill.builder.cli import release  # noqa: PLC0415 - most builds are none
+
         return release.run_build(args, tree)
     _check_options(args)
     if tree.is_python_only:

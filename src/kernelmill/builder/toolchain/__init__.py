@@ -67,12 +67,13 @@ class Toolchain:
     """CUDA toolkits, best first."""
 
 
-def probe_toolchain(env: Mapping[str, str], *, python: str) -> Toolchain:
+def probe_toolchain(env: Mapping[str, str], *, python: str, wants_cuda: bool = True) -> Toolchain:
     """Look at this machine.
 
     Args:
         env: the environment: ``CXX``, ``MAX_JOBS`` and ``PYTORCH_ROCM_ARCH`` are read.
         python: the interpreter whose torch is built against.
+        wants_cuda: whether to look for CUDA toolkits, which takes a twentieth of a second.
 
     Raises:
         ToolchainError: nothing can be built on this system at all.
@@ -92,7 +93,7 @@ def probe_toolchain(env: Mapping[str, str], *, python: str) -> Toolchain:
         capacity=probe_capacity(env),
         default_archs=tuple(sorted(set(archs))) or probe_local_archs(),
         tvm_ffi=probe_tvm_ffi(python),
-        cuda=probe_cuda(env, packages=sys.path, store=open_store(env)),
+        cuda=probe_cuda(env, packages=sys.path, store=open_store(env)) if wants_cuda else (),
     )
 
 
