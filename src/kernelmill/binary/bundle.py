@@ -7,11 +7,12 @@ library holds one bundle per translation unit, one after the other in its ``.hip
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.binary._window import Window
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

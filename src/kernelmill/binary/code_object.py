@@ -6,12 +6,13 @@ Formats: https://llvm.org/docs/AMDGPUUsage.html, "Code Object Metadata" (a Messa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.binary import bundle, elf, msgpack
 from kernelmill.binary._metadata import Fields
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,12 +7,12 @@ numbers and meanings were compared with ``cuobjdump -res-usage`` of CUDA 13.0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.binary import elf
 from kernelmill.binary._window import Window
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

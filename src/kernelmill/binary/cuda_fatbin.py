@@ -7,12 +7,13 @@ each with a header of its own that says what it holds, for which architecture, h
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from struct import Struct
 from typing import TYPE_CHECKING, Final, Literal
 
 from kernelmill.binary import elf
 from kernelmill.binary._window import Window
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,11 +7,12 @@ https://llvm.org/docs/AMDGPUUsage.html#elf-code-object. Every kernel is such a f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.binary._window import Window
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

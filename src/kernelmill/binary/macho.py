@@ -6,11 +6,11 @@ little-endian images (arm64, x86-64), alone or in a universal file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.binary._window import Window
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from kernelmill.builder.errors import BuildKilled, CompileError, ToolchainError
 from kernelmill.builder.hip.diagnosis import explain_failure as explain_hip
 from kernelmill.builder.toolchain import require
 from kernelmill.spec.backend import Backend
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

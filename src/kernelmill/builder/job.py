@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from kernelmill.builder.compile import OUR_WARNING
@@ -14,6 +13,7 @@ from kernelmill.builder.toolchain import probe_toolchain
 from kernelmill.builder.wording import count_of
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.errors import KernelError
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from kernelmill.spec.values import dataclass
 
 JOB_BYTES = 2 * 1024**3
 """For one C++ file that includes all of torch's headers: g++ 12 takes 1.2 GB at its peak."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.errors import PlanError
 from kernelmill.spec.backend import Backend
+from kernelmill.spec.values import dataclass
 from kernelmill.spec.variant import ArchVariant, Compute, Framework
 from kernelmill.spec.version import parse_major_minor
 

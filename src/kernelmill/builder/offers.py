@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.cuda.toolchain import require
@@ -16,6 +15,7 @@ from kernelmill.builder.targets import release_for
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.errors import KernelError
 from kernelmill.spec.manifest import TvmFfi
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from kernelmill import __version__
@@ -13,6 +13,7 @@ from kernelmill.builder.writing import remove
 from kernelmill.spec.digest import digest_files, is_covered
 from kernelmill.spec.errors import MetadataError
 from kernelmill.spec.metadata import BuildRecord, Metadata, Provenance, SourceState, dumps, parse
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,6 +42,7 @@ from kernelmill.builder.workplace import (
 )
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.manifest import Torch
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
@@ -23,6 +22,7 @@ from kernelmill.builder.toolchain import require, require_torch
 from kernelmill.builder.toolchain.tvm_ffi import require_tvm_ffi
 from kernelmill.spec.archs import CAPABILITY
 from kernelmill.spec.manifest import Torch, TvmFfi
+from kernelmill.spec.values import dataclass
 from kernelmill.spec.variant import ArchVariant, Framework
 
 if TYPE_CHECKING:

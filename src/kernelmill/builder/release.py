@@ -7,7 +7,6 @@ import os
 import shutil
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +19,7 @@ from kernelmill.builder.sandbox.contents import copy_package, copy_sources
 from kernelmill.builder.sandbox.room import Mount, Room
 from kernelmill.builder.workplace import WORK_FOLDER, ensure_usable, make_folder, only_build
 from kernelmill.spec.errors import HostError, InputError, KernelError
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.backends import BACKENDS, rules_for
 from kernelmill.builder.errors import PlanError
 from kernelmill.spec.backend import Backend
+from kernelmill.spec.values import dataclass
 from kernelmill.spec.variant import ArchVariant, parse_variant
 from kernelmill.spec.version import parse_major_minor
 

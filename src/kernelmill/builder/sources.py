@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, assert_never
 
@@ -15,6 +14,7 @@ from kernelmill.spec.editions.history import NEWEST
 from kernelmill.spec.errors import ManifestError
 from kernelmill.spec.licenses import recognise_license
 from kernelmill.spec.manifest import LicenseHint, Torch, TorchNoarch, TvmFfi
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

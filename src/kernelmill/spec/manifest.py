@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Final, assert_never
 
 from kernelmill.spec.dependencies import KernelDependency
@@ -28,6 +28,7 @@ from kernelmill.spec.editions.step import UNKNOWN_LICENSE, LicenseHint
 from kernelmill.spec.errors import InputError, ManifestError
 from kernelmill.spec.reader import Faults, Place, Table
 from kernelmill.spec.toml_lines import KeyPath, key_lines
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,11 +7,11 @@ and what it refers to; not where the archive is, nor how it is compressed.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from kernelmill.spec.errors import CacheEntryError
 from kernelmill.spec.nix_store import STORE, check_store_path, parse_sha256, spell_sha256
+from kernelmill.spec.values import dataclass
 
 MAX_BYTES: Final = 64 * 1024
 MAX_SIGNATURES: Final = 16

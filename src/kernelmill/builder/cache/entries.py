@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +17,7 @@ from kernelmill.spec import narinfo
 from kernelmill.spec.errors import CacheEntryError
 from kernelmill.spec.narinfo import NarInfo
 from kernelmill.spec.nix_store import fixed_path, path_hash, path_name, spell_sha256
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.builder.errors import FilesExist, SigningError, ToolchainError, install_hint
 from kernelmill.spec.errors import InputError
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,6 @@ import urllib.error
 import urllib.request
 from base64 import b64encode
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, Protocol, cast
 from urllib.parse import unquote, urlsplit
@@ -17,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 from kernelmill.builder.errors import CacheError
 from kernelmill.spec.errors import InputError
 from kernelmill.spec.narinfo import CACHE_INFO, INFO_NAME, MAX_BYTES
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from kernelmill.builder.cache.keys import parse_trusted
 from kernelmill.builder.cache.places import open_place
 from kernelmill.builder.errors import CacheError, EntryRefused
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from kernelmill.binary import elf, macho, pe
@@ -19,6 +18,7 @@ from kernelmill.builder.check.python_abi import (
 from kernelmill.builder.check.search_path import check_opened_libraries, check_search_path
 from kernelmill.builder.check.symbols import check_symbols
 from kernelmill.builder.check.torch_abi import check_stable_abi, check_string_abi, read_shim
+from kernelmill.spec.values import dataclass
 from kernelmill.spec.variant import ArchVariant
 
 if TYPE_CHECKING:

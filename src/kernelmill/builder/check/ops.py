@@ -7,10 +7,10 @@ Pure verdicts over facts, which come from the sources (`check.op_sources`) or fr
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.builder.check import Finding
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -8,7 +8,6 @@ behind in silence: it has to belong to somebody who is known.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, TypedDict, cast
 
@@ -17,6 +16,7 @@ from kernelmill.builder.check.policies import read_data
 from kernelmill.builder.check.python_abi import PYTHON_SYMBOL
 from kernelmill.builder.check.torch_abi import SHIM_SYMBOL, is_torch_cxx
 from kernelmill.builder.wording import some_of
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

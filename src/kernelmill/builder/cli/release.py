@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelmill.builder import request
@@ -29,6 +28,7 @@ from kernelmill.builder.sdk.store import open_store
 from kernelmill.builder.sources import MANIFEST_NAME
 from kernelmill.builder.toolchain.git import probe_source_state
 from kernelmill.spec.errors import KernelError
+from kernelmill.spec.values import dataclass
 from kernelmill.spec.variant import ArchVariant, parse_variant
 
 if TYPE_CHECKING:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.builder.errors import PlanError
 from kernelmill.builder.sdk.pins import known_inputs
 from kernelmill.builder.sdk.store import missing
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,13 +5,14 @@ Everything here is a pure function of facts; ``probe`` gathers the facts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, Literal
 
 from kernelmill.builder.cuda.errors import CudaToolchainError
 from kernelmill.builder.errors import SdkMissing
 from kernelmill.builder.matrix import dotted
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

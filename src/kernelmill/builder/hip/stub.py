@@ -8,10 +8,11 @@ test can load a kernel.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Final
+
+from kernelmill.spec.values import dataclass
 
 NO_DEVICE: Final = 100
 """``hipErrorNoDevice``."""

@@ -5,12 +5,12 @@ Everything here is a pure function of facts; ``probe`` gathers the facts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from kernelmill.builder.errors import install_hint
 from kernelmill.builder.hip.archs import suggest_arch
 from kernelmill.builder.hip.errors import HipToolchainError, UnsupportedArchError
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

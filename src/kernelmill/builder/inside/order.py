@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelmill.builder.errors import SdkError
 from kernelmill.builder.sdk import format as sdk_format
 from kernelmill.spec.metadata import SourceState
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from kernelmill.builder.sdk.format import SdkRecord

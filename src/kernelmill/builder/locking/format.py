@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.builder.locking.errors import BuildLockError
 from kernelmill.builder.sdk import format as sdk_format
 from kernelmill.spec.errors import KernelError
 from kernelmill.spec.reader import Faults, Place, Table, each, table, text, unique_keys
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelmill.builder.matrix import dotted
 from kernelmill.builder.sdk.store import is_within
 from kernelmill.builder.targets import release_for
 from kernelmill.spec.backend import Backend
+from kernelmill.spec.values import dataclass
 from kernelmill.spec.variant import ArchVariant
 
 if TYPE_CHECKING:

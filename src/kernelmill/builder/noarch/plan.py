@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.errors import PlanError
@@ -10,6 +9,7 @@ from kernelmill.builder.plan import ops_name, unique_id
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.manifest import TorchNoarch
 from kernelmill.spec.reader import did_you_mean
+from kernelmill.spec.values import dataclass
 from kernelmill.spec.variant import NoarchVariant, parse_variant
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from kernelmill.builder.sandbox import bubblewrap, namespaces
 from kernelmill.builder.sandbox.errors import NoSandbox
 from kernelmill.builder.sandbox.room import HOST_NAME, USER, Room
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

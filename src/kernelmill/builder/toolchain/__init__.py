@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ from kernelmill.builder.toolchain.programs import (
 from kernelmill.builder.toolchain.torch import TorchTarget, probe_torch
 from kernelmill.builder.toolchain.tvm_ffi import TvmFfiInstall, probe_tvm_ffi
 from kernelmill.spec.backend import Backend
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

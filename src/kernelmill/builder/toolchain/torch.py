@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sysconfig
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from kernelmill.builder.toolchain.facts import read_facts
+from kernelmill.spec.values import dataclass
 from kernelmill.spec.version import Release, parse_release
 
 if TYPE_CHECKING:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kernelmill.builder.errors import ToolchainError
 from kernelmill.builder.toolchain.facts import read_facts
+from kernelmill.spec.values import dataclass
 from kernelmill.spec.version import parse_release
 
 _HINT = "pip install apache-tvm-ffi"

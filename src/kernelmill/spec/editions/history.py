@@ -7,13 +7,13 @@ the edits that make the next edition of it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from kernelmill.spec.editions import v1, v2, v3, v4
 from kernelmill.spec.editions.edits import apply
 from kernelmill.spec.editions.step import Step, table_at
 from kernelmill.spec.reader import did_you_mean
+from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
     from kernelmill.spec.editions.edits import Edit
