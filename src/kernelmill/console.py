@@ -9,6 +9,7 @@ import logging
 import os
 import sys
 import traceback
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from io import TextIOWrapper
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
             """Do the work and return the exit status."""
 
 
+_HELP_LINES: Final = 6
+"""Most lines that a help text may take."""
 INTERRUPTED: Final = 130
 """The exit status after Ctrl-C, as a shell has it."""
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG})
@@ -120,11 +123,13 @@ def read_help(module_path: str) -> str:
     """Return a command's ``HELP`` as its source says it, without running the module."""
     spec = find_spec(module_path)
     if spec is not None and spec.origin is not None and spec.origin.endswith(".py"):
-        source = Path(spec.origin).read_text(encoding="utf-8")
-        for statement in ast.parse(source).body:
-            match statement:
-                case ast.Assign(targets=[ast.Name(id="HELP")], value=ast.Constant(value=str(text))):
-                    return text
+        _, _, rest = Path(spec.origin).read_text(encoding="utf-8").partition("\nHELP = ")
+        lines = rest.splitlines()
+        # Not the whole module: reading all of thirty takes longer than starting Python.
+        for count in range(1, min(len(lines), _HELP_LINES) + 1):
+            with suppress(SyntaxError):
+                text = ast.literal_eval("\n".join(lines[:count]))
+                return text if isinstance(text, str) else str(import_module(module_path).HELP)
     return str(import_module(module_path).HELP)
 
 

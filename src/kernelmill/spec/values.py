@@ -3,7 +3,8 @@
 Before Python 3.13 the standard library compiles six methods for each class, one by one: of the
 forty classes that a load imports, that took more than half of the time. Here the same few functions
 serve all classes. All else, such as ``replace`` and ``fields``, is the standard library's, and so
-is what a type checker sees. It is for the classes that a load or a build imports; others gain nothing.
+is what a type checker sees. It is for the classes that a load or a build imports; others gain
+nothing by it.
 """
 
 # ruff: noqa: ANN001, ANN003, ANN201, ANN202, ARG001, N807 - a type checker sees another
