@@ -15,6 +15,7 @@ from kernelmill.builder.cuda.diagnosis import explain_failure as explain_cuda
 from kernelmill.builder.errors import BuildKilled, CompileError, ToolchainError
 from kernelmill.builder.hip.diagnosis import explain_failure as explain_hip
 from kernelmill.builder.toolchain import require
+from kernelmill.builder.toolchain.running import run_program
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.values import dataclass
 
@@ -112,7 +113,7 @@ def compile_project(
         ):
             lines: list[str] = []
             log.write(f"$ {' '.join(command)}\n")
-            status = _run(command, env=env, on_line=_tee(log.write, lines.append, on_line))
+            status = run_program(command, env=env, on_line=_tee(log.write, lines.append, on_line))
             if status:
                 raise _failure(status, lines, workspace, plan)
 
@@ -237,24 +238,6 @@ def _tee(*sinks: Callable[[str], object]) -> Callable[[str], None]:
             sink(line)
 
     return on_line
-
-
-def _run(command: Sequence[str], *, env: Mapping[str, str], on_line: Callable[[str], None]) -> int:
-    with subprocess.Popen(
-        command,
-        env=dict(env),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    ) as process:
-        try:
-            for line in process.stdout or ():
-                on_line(line)
-        except BaseException:
-            process.terminate()
-            raise
-    return process.returncode
 
 
 def _failure(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 VARIABLE: Final = "KERNELMILL_PROBES"
 """Names the file; empty for none."""
 _FORMAT: Final = 1
+COMPILER_TIMEOUT_S: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,3 +125,26 @@ def _read(place: Path) -> dict[str, list[object]]:
     if not isinstance(answers, dict):
         return {}
     return {key: value for key, value in answers.items() if isinstance(value, list)}
+
+
+class UnusableError(Exception):
+    """Why a compiler cannot be used. Whoever looks for one makes a note of it."""
+
+
+def ask_compiler(command: Sequence[str]) -> str:
+    """Return what a compiler prints, or printed before, on either stream.
+
+    zig says its targets on standard error, and so does clang.
+
+    Raises:
+        UnusableError: it does not run, or fails.
+    """
+    try:
+        # The command is a compiler that the user installed; there is no shell and no input.
+        done = open_memo().ask(command, timeout_s=COMPILER_TIMEOUT_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UnusableError(f"does not run: {error}") from error
+    if done.status:
+        said = done.stderr.strip().partition("\n")[0] or f"status {done.status}"
+        raise UnusableError(f"fails: {said}")
+    return f"{done.stdout}\n{done.stderr}"

@@ -260,16 +260,7 @@ def plan_build(
     variant = plan_variant(tree, toolchain, rules, target=torch, asked_version=asked_version)
     kernels = rules.choose_kernels(tree, kernels, variant.compute)
     components = tuple(
-        _component(
-            it,
-            bound,
-            rules,
-            rules.pick_archs(
-                it, toolchain, variant.compute, tree.where("kernel", it.name, rules.ARCHS_KEY)
-            )
-            if _device_sources(it, rules)
-            else (),
-        )
+        _component(it, bound, rules, _archs_of(it, tree, toolchain, rules, variant.compute))
         for it in kernels
     )
     binding = _binding(bound, rules)
@@ -298,6 +289,20 @@ def plan_build(
         depends=tuple(sorted({name for it in kernels for name in it.depends} - {"torch"})),
         translated=rules.translated(kernels, bound.src),
     )
+
+
+def _archs_of(
+    kernel: Kernel,
+    tree: KernelTree,
+    toolchain: Toolchain,
+    rules: BackendRules,
+    compute: Compute,
+) -> tuple[str, ...]:
+    """Return the device architectures of a kernel: none when nothing of it is device code."""
+    if not _device_sources(kernel, rules):
+        return ()
+    where = tree.where("kernel", kernel.name, rules.ARCHS_KEY)
+    return rules.pick_archs(kernel, toolchain, compute, where)
 
 
 def plan_variant(

@@ -14,9 +14,10 @@ from kernelmill.builder.errors import BuildKilled, CheckError
 from kernelmill.builder.inside import order as order_format
 from kernelmill.builder.inside.places import REPORT, STATEMENT_SUFFIX
 from kernelmill.builder.package import OUTPUT_FOLDER, replace_folder
-from kernelmill.builder.sandbox.choice import run_program, run_room
+from kernelmill.builder.sandbox.choice import run_room
 from kernelmill.builder.sandbox.contents import copy_package, copy_sources
 from kernelmill.builder.sandbox.room import Mount, Room
+from kernelmill.builder.toolchain.running import run_program
 from kernelmill.builder.workplace import WORK_FOLDER, ensure_usable, make_folder, only_build
 from kernelmill.spec.errors import HostError, InputError, KernelError
 from kernelmill.spec.values import dataclass

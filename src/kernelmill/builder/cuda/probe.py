@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import runpy
 import shutil
-import subprocess
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -15,7 +14,7 @@ from kernelmill.builder.cuda.libraries import find_libraries
 from kernelmill.builder.cuda.toolchain import KIND, CudaToolkit, Trial
 from kernelmill.builder.errors import SdkError
 from kernelmill.builder.hip.toolchain import CLANG_NAMES, OLDEST_CLANG
-from kernelmill.builder.memo import open_memo
+from kernelmill.builder.memo import UnusableError, ask_compiler
 from kernelmill.spec.version import parse_major_minor
 
 if TYPE_CHECKING:
@@ -25,14 +24,9 @@ if TYPE_CHECKING:
 
 MATH: Final = "cuda-math"
 """The kind of SDK that has the headers of cuBLAS, cuSPARSE, cuSOLVER and cuRAND."""
-TIMEOUT_S: Final = 30
 LIST_CPUS: Final = ("--print-supported-cpus", "--target=nvptx64-nvidia-cuda")
 _HOST_CONFIG: Final = "crt/host_config.h"
 _HOSTS: Final = {"gcc": (r"#if __GNUC__ > (\d+)", 0), "clang": (r"__clang_major__ >= (\d+)", -1)}
-
-
-class _UnusableError(Exception):
-    """Why a toolkit cannot be used. Never leaves this module."""
 
 
 def probe_cuda(
@@ -77,7 +71,7 @@ def _try(place: Mapping[str, Any], environ: Mapping[str, str], sdks: Sequence[Sd
     source, root = str(place["source"]), str(place["root"])
     try:
         toolkit = _examine(place, environ, sdks)
-    except _UnusableError as error:
+    except UnusableError as error:
         return Trial(source=source, root=root, toolkit=None, objection=str(error))
     return Trial(source=source, root=root, toolkit=toolkit)
 
@@ -86,7 +80,7 @@ def _examine(
     place: Mapping[str, Any], environ: Mapping[str, str], sdks: Sequence[Sdk]
 ) -> CudaToolkit:
     if place["problem"]:
-        raise _UnusableError(place["problem"])
+        raise UnusableError(place["problem"])
     release = parse_major_minor(place["release"], where=place["root"])
     math = [it for it in sdks if it.record.kind == MATH and _is_for(it, release)]
     own = [it for it in sdks if str(it.tree) == place["root"]]
@@ -108,10 +102,10 @@ def _examine(
 
 
 def _ask_nvcc(nvcc: str) -> tuple[str, str, frozenset[str]]:
-    version = re.search(r"\bV(\d+\.\d+\.\d+)", _run([nvcc, "--version"]))
-    numbers = re.findall(r"\bcompute_([0-9]{2,3})\b", _run([nvcc, "--list-gpu-arch"]))
+    version = re.search(r"\bV(\d+\.\d+\.\d+)", ask_compiler([nvcc, "--version"]))
+    numbers = re.findall(r"\bcompute_([0-9]{2,3})\b", ask_compiler([nvcc, "--list-gpu-arch"]))
     if not version or not numbers:
-        raise _UnusableError("nvcc does not say its version and architectures")
+        raise UnusableError("nvcc does not say its version and architectures")
     return nvcc, f"nvcc {version[1]}", frozenset(map(_capability, numbers))
 
 
@@ -119,11 +113,11 @@ def _ask_clang(environ: Mapping[str, str]) -> tuple[str, str, frozenset[str]]:
     """Return the newest clang that targets NVIDIA's GPUs."""
     path = ":".join(it for it in environ.get("PATH", "").split(":") if it)
     for found in filter(None, (shutil.which(name, path=path) for name in CLANG_NAMES)):
-        version = re.search(r"clang version (\d+)\.[\d.]+", _run([found, "--version"]))
+        version = re.search(r"clang version (\d+)\.[\d.]+", ask_compiler([found, "--version"]))
         if version and int(version[1]) >= OLDEST_CLANG:
-            numbers = re.findall(r"\bsm_([0-9]{2,3})\b", _run([found, *LIST_CPUS]))
+            numbers = re.findall(r"\bsm_([0-9]{2,3})\b", ask_compiler([found, *LIST_CPUS]))
             return found, version[0], frozenset(map(_capability, numbers))
-    raise _UnusableError(f"it has no nvcc, and there is no clang++ {OLDEST_CLANG} or later on PATH")
+    raise UnusableError(f"it has no nvcc, and there is no clang++ {OLDEST_CLANG} or later on PATH")
 
 
 def _is_for(math: Sdk, release: tuple[int, int]) -> bool:
@@ -149,14 +143,3 @@ def _texts(include: Sequence[str]) -> Iterator[str]:
 
 def _capability(number: str) -> str:
     return f"{number[:-1]}.{number[-1]}"
-
-
-def _run(command: Sequence[str]) -> str:
-    try:
-        done = open_memo().ask(command, timeout_s=TIMEOUT_S)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise _UnusableError(f"does not run: {error}") from error
-    if done.status:
-        said = done.stderr.strip().partition("\n")[0] or f"status {done.status}"
-        raise _UnusableError(f"fails: {said}")
-    return f"{done.stdout}\n{done.stderr}"

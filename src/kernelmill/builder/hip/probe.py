@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -19,22 +18,17 @@ from kernelmill.builder.hip.toolchain import (
     Trial,
     order_places,
 )
-from kernelmill.builder.memo import open_memo
+from kernelmill.builder.memo import UnusableError, ask_compiler
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-TIMEOUT_S: Final = 30
 SDK_COMPILERS: Final = ("lib/llvm/bin/clang++", "llvm/bin/clang++")
 SDK_VERSION: Final = "include/hip/hip_version.h"
 SDK_RUNTIME: Final = "lib/libamdhip64.so"
 SDK_HEADER: Final = "include/hip/hip_runtime.h"
 # NOTE: without the last, clang insists on AMD's device libraries even to list what it knows.
 LIST_TARGETS: Final = ("--print-supported-cpus", "--target=amdgcn-amd-amdhsa", "-nogpulib")
-
-
-class _UnusableError(Exception):
-    """Why a compiler cannot be used. Never leaves this module."""
 
 
 def probe_hip_compilers(
@@ -89,21 +83,21 @@ def look_around(
 def _try(place: Place, path_entries: Sequence[str]) -> Trial:
     try:
         toolchain = _examine(place, path_entries)
-    except _UnusableError as error:
+    except UnusableError as error:
         return Trial(place=place, toolchain=None, objection=str(error))
     return Trial(place=place, toolchain=toolchain, objection="")
 
 
 def _examine(place: Place, path_entries: Sequence[str]) -> HipToolchain:
     if place.path is None:
-        raise _UnusableError("not found")
+        raise UnusableError("not found")
     command = _command(place, place.path)
-    version = _first_line(_run([*command, "--version"]))
+    version = _first_line(ask_compiler([*command, "--version"]))
     if place.kind == "clang":
         _check_clang(command, version, path_entries)
-    archs = set(re.findall(r"\bgfx[0-9a-z-]+", _run([*command, *LIST_TARGETS])))
+    archs = set(re.findall(r"\bgfx[0-9a-z-]+", ask_compiler([*command, *LIST_TARGETS])))
     if not archs:
-        raise _UnusableError(f"{version} has no AMDGPU target")
+        raise UnusableError(f"{version} has no AMDGPU target")
     root = place.path if place.kind == "rocm" else None
     return HipToolchain(
         kind=place.kind,
@@ -135,34 +129,22 @@ def _command(place: Place, path: str) -> tuple[str, ...]:
         return (path,)
     root = Path(path)
     if not (root / SDK_HEADER).is_file():
-        raise _UnusableError(f"no {SDK_HEADER}")
+        raise UnusableError(f"no {SDK_HEADER}")
     for candidate in SDK_COMPILERS:
         if (root / candidate).is_file():
             return (str(root / candidate),)
-    raise _UnusableError(f"no {SDK_COMPILERS[0]}")
+    raise UnusableError(f"no {SDK_COMPILERS[0]}")
 
 
 def _check_clang(command: tuple[str, ...], version: str, path_entries: Sequence[str]) -> None:
     match = re.search(r"clang version (\d+)", version)
     if not match or int(match[1]) < OLDEST_CLANG:
-        raise _UnusableError(f"{version} is older than clang {OLDEST_CLANG}")
+        raise UnusableError(f"{version} is older than clang {OLDEST_CLANG}")
     # clang answers with a full path, or repeats the name when it found none of its own.
-    lld = _first_line(_run([*command, "--print-prog-name=lld"]))
+    lld = _first_line(ask_compiler([*command, "--print-prog-name=lld"]))
     path = ":".join(entry for entry in path_entries if entry)
     if not shutil.which(lld, path=path):
-        raise _UnusableError(f"{version} has no lld to link device code: install lld-{match[1]}")
-
-
-def _run(command: Sequence[str]) -> str:
-    """Return what a compiler prints. zig says its targets on stderr, and so does clang."""
-    try:
-        # The command is a compiler that the user installed; there is no shell and no input.
-        done = open_memo().ask(command, timeout_s=TIMEOUT_S)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise _UnusableError(f"does not run: {error}") from error
-    if done.status:
-        raise _UnusableError(f"fails: {_first_line(done.stderr) or f'status {done.status}'}")
-    return f"{done.stdout}\n{done.stderr}"
+        raise UnusableError(f"{version} has no lld to link device code: install lld-{match[1]}")
 
 
 def _first_line(text: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from kernelmill.builder.sandbox import bubblewrap, namespaces
 from kernelmill.builder.sandbox.errors import NoSandbox
 from kernelmill.builder.sandbox.room import HOST_NAME, USER, Room
+from kernelmill.builder.toolchain.running import run_program
 from kernelmill.spec.values import dataclass
 
 if TYPE_CHECKING:
@@ -93,25 +94,3 @@ def run_room(sandbox: Sandbox, room: Room, *, on_line: Callable[[str], None]) ->
         on_line: called with each line that it prints.
     """
     return run_program(sandbox.command(room), env=dict(os.environ), on_line=on_line)
-
-
-def run_program(
-    command: list[str], *, env: Mapping[str, str], on_line: Callable[[str], None]
-) -> int:
-    """Run a program to its end and return its status; see ``run_room``."""
-    with subprocess.Popen(
-        command,
-        env=dict(env),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    ) as process:
-        try:
-            for line in process.stdout or ():
-                on_line(line)
-        except BaseException:
-            process.terminate()
-            raise
-    return process.returncode

@@ -8,17 +8,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from operator import attrgetter
-from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from kernelmill.binary.elf import HEADER, LITTLE_ENDIAN, MAGIC, SECTION, SEGMENT, SYMBOL
+from kernelmill.binary.elf import (
+    HEADER,
+    LITTLE_ENDIAN,
+    MAGIC,
+    SECTION,
+    SEGMENT,
+    SYMBOL,
+    SYMBOL_FUNCTION,
+)
+from kernelmill.binary.symbols import (
+    DYNAMIC,
+    VERDAUX,
+    VERDEF,
+    VERSION_HIDDEN,
+    VERSION_INDEX,
+    WORD,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 X86_64: Final = 62
 AARCH64: Final = 183
-FUNCTION: Final = 2
+FUNCTION: Final = SYMBOL_FUNCTION
 OBJECT: Final = 1
 TLS: Final = 6
 _INDIRECT: Final = 10
@@ -28,13 +43,6 @@ _GLOBAL: Final = 1
 _SLOT_BYTES: Final = 16
 """Between two symbols: no two are one, or the linker would take a weak one for its neighbour."""
 _START: Final = 0x10000000
-
-_DYNAMIC: Final = Struct("<QQ")
-_WORD: Final = Struct("<I")
-_HALF: Final = Struct("<H")
-_VERDEF: Final = Struct("<HHHHIII")
-_VERDAUX: Final = Struct("<II")
-_HIDDEN: Final = 0x8000
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -103,14 +111,14 @@ def _hash_table(count: int) -> bytes:
     """Return a table with one chain of all symbols: right for every name, if slow."""
     chain = [*range(2, count), 0] if count > 1 else []
     words = [1, count, 1 if count > 1 else 0, 0, *chain]
-    return b"".join(map(_WORD.pack, words))
+    return b"".join(map(WORD.pack, words))
 
 
 def _version_table(symbols: list[StubSymbol], numbers: Mapping[str, int]) -> bytes:
-    table = bytearray(_HALF.size)
+    table = bytearray(VERSION_INDEX.size)
     for it in symbols:
         number = numbers[it.version] if it.version else 1
-        table += _HALF.pack(number if it.is_default else number | _HIDDEN)
+        table += VERSION_INDEX.pack(number if it.is_default else number | VERSION_HIDDEN)
     return bytes(table)
 
 
@@ -119,10 +127,10 @@ def _version_definitions(soname: str, numbers: Mapping[str, int], strings: _Stri
     table = bytearray()
     for name, number in names:
         # By number: a library may have a version of its own name, as CUDA's runtime has.
-        following = 0 if number == names[-1][1] else _VERDEF.size + _VERDAUX.size
+        following = 0 if number == names[-1][1] else VERDEF.size + VERDAUX.size
         is_base = number == 1
-        table += _VERDEF.pack(1, is_base, number, 1, elf_hash(name), _VERDEF.size, following)
-        table += _VERDAUX.pack(strings.add(name), 0)
+        table += VERDEF.pack(1, is_base, number, 1, elf_hash(name), VERDEF.size, following)
+        table += VERDAUX.pack(strings.add(name), 0)
     return bytes(table)
 
 
@@ -199,7 +207,7 @@ def _dynamic(
             (0x6FFFFFFC, offsets[".gnu.version_d"]),
             (0x6FFFFFFD, versions),
         ]
-    return b"".join(_DYNAMIC.pack(*entry) for entry in [*entries, (0, 0)])
+    return b"".join(DYNAMIC.pack(*entry) for entry in [*entries, (0, 0)])
 
 
 _ALLOCATED: Final = 2
@@ -228,7 +236,7 @@ def _section_header(
         ".gnu.version": (0x6FFFFFFF, _ALLOCATED, ".dynsym", 0, 2),
         ".gnu.version_d": (0x6FFFFFFD, _ALLOCATED, ".dynstr", versions, 0),
         ".dynstr": (3, _ALLOCATED, "", 0, 0),
-        ".dynamic": (6, _ALLOCATED, ".dynstr", 0, _DYNAMIC.size),
+        ".dynamic": (6, _ALLOCATED, ".dynstr", 0, DYNAMIC.size),
         ".shstrtab": (3, 0, "", 0, 0),
     }
     kind, flags, link, info, entry_size = kinds[name]

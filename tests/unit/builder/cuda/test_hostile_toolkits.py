@@ -8,7 +8,7 @@ import pytest
 from tests.unit.builder.cuda.made_up import toolkit, write_program, write_toolkit
 from tests.unit.builder.cuda.test_cuda_probe import probe
 
-from kernelmill.builder.cuda import probe as probing
+from kernelmill.builder import memo
 from kernelmill.builder.cuda.archs import check_archs
 from kernelmill.builder.memo import Memo
 
@@ -57,8 +57,8 @@ def test_folder_with_quotes_and_spaces_is_a_toolkit(tmp_path: Path) -> None:
 def test_compiler_that_says_nonsense_is_an_objection(
     script: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(probing, "TIMEOUT_S", 0.5)
-    monkeypatch.setattr(probing, "open_memo", lambda: Memo(None))
+    monkeypatch.setattr(memo, "COMPILER_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(memo, "open_memo", lambda: Memo(None))
     home = write_toolkit(tmp_path / "cuda")
     write_program(home / "bin/nvcc", script)
     assert problem(tmp_path, home).startswith(said)
