@@ -226,6 +226,16 @@ class BackendRules(Protocol):
         """
 
 
+def compiled_id(tree: KernelTree, backend: Backend, variant: Variant) -> str:
+    """Return the ``unique_id`` of what is compiled of ``tree`` for ``backend``."""
+    return unique_id(
+        files_of(tree, backend),
+        manifest_sha256=tree.manifest_sha256,
+        backend=backend,
+        variant=variant,
+    )
+
+
 def plan_build(
     tree: KernelTree,
     toolchain: Toolchain,
@@ -269,12 +279,7 @@ def plan_build(
         manifest=tree.manifest,
         backend=backend,
         variant=variant,
-        unique_id=unique_id(
-            files_of(tree, backend),
-            manifest_sha256=tree.manifest_sha256,
-            backend=backend,
-            variant=variant,
-        ),
+        unique_id=compiled_id(tree, backend, variant),
         binding=binding,
         kernels=components,
         pyext=shipped_suffixes(tree.manifest),

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kernelmill.builder.plan import plan_build, unique_id
-from kernelmill.builder.sources import files_of
+from kernelmill.builder.plan import compiled_id, plan_build
 from kernelmill.spec.backend import Backend
 from kernelmill.spec.variant import Compute
 
@@ -137,12 +136,7 @@ def plan_elsewhere(tree: KernelTree, toolchain: Toolchain, rules: ElsewhereRules
     return replace(
         plan,
         variant=variant,
-        unique_id=unique_id(
-            files_of(tree, rules.BACKEND),
-            manifest_sha256=tree.manifest_sha256,
-            backend=rules.BACKEND,
-            variant=variant,
-        ),
+        unique_id=compiled_id(tree, rules.BACKEND, variant),
         kernels=tuple(_with_flags(it, flags[it.name]) for it in plan.kernels),
     )
 
